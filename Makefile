@@ -1,0 +1,40 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# The CPU build is taken when this very version is asked for first.
+TORCH := torch==2.13.0
+
+.PHONY: run test test-lowest lint types contracts bench docs clean
+
+$(VENV)/.core: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.core
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[lint]'
+	@touch $@
+
+run: $(VENV)/.core  ## install, then check the paper's theory on embedded graphs
+	$(BIN)/osan theory
+
+test: $(VENV)/.test  ## install the test extras and run every test
+	$(BIN)/pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.lint
+	$(BIN)/mypy
+
+contracts: $(VENV)/.lint
+	$(BIN)/lint-imports
+
+clean:
+	rm -rf .venv .venv-lowest build dist site

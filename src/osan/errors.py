@@ -1,0 +1,8 @@
+"""The one error type of osan: what was wrong, where, and what would be right."""
+
+
+class OsanError(ValueError):
+    """A request that cannot be met, worded for the person who made it.
+
+    The command line prints its message as one line and exits with code 2.
+    """

@@ -1,0 +1,15 @@
+"""Fixtures shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def osan_data() -> Path:
+    """The folder of real datasets, or a skip that says how to get it."""
+    root = os.environ.get("OSAN_DATA")
+    if not root or not Path(root).is_dir():
+        pytest.skip("real data: set OSAN_DATA to the folder that holds it")
+    return Path(root)

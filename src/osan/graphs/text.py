@@ -29,8 +29,10 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
     """
     rows = [(number, line.split(None, 2)) for number, line in lines if not line.lstrip().startswith("#")]
     rows = [(number, fields) for number, fields in rows if fields]
+    if not rows:
+        raise OsanError(f"{source}: no edge and no number of vertices found, expected lines 'u v [label]'")
     size = None
-    if rows and len(rows[0][1]) == 1:
+    if len(rows[0][1]) == 1:
         number, fields = rows.pop(0)
         size = _integer(fields[0], f"{source}, line {number}", "the number of vertices, or an edge 'u v'")
     for number, fields in rows:

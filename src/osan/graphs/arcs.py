@@ -28,7 +28,8 @@ def arc_without_reverse(arcs: IntArray, labels: IntArray | None = None) -> int |
     if int(arcs.max()) >= 1 << 31:
         arcs = np.unique(arcs, return_inverse=True)[1].reshape(arcs.shape)
     base = int(arcs.max()) + 1
-    there, back = arcs @ [base, 1], arcs @ [1, base]
+    tails, heads = arcs.T
+    there, back = tails * base + heads, heads * base + tails
     if labels is not None:
         pairs = np.unique(np.concatenate([there, back]), return_inverse=True)[1]
         kinds = np.unique(labels, return_inverse=True)[1]

@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 from osan.errors import OsanError
-from osan.graphs import Graph, backbone_pair, cfi_pair, distance_two_cliques, to_networkx
+from osan.graphs import Graph, backbone_pair, cfi_pair, distance_two_cliques, fuerer_graph, to_networkx
 
 
 def brute_force(graph: Graph, size: int) -> set[frozenset[int]]:
@@ -32,6 +32,13 @@ def test_all_subsets(k, size):
 def test_backbone_vertices_bring_gadget_vertices_to_distance_two():
     x, _ = backbone_pair(1)
     assert set(map(frozenset, distance_two_cliques(x, 2))) == brute_force(x, 2)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_adjacent_vertices_are_not_at_distance_two(size):
+    """Over Fürer's graphs, whose clouds are joined directly and may share neighbours."""
+    graph = fuerer_graph(nx.complete_graph(4))
+    assert set(map(frozenset, distance_two_cliques(graph, size))) == brute_force(graph, size)
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])

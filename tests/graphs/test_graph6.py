@@ -1,6 +1,7 @@
 """graph6, sparse6 and digraph6 against networkx and the examples of the format's description."""
 
 from collections import Counter
+from itertools import combinations_with_replacement, product
 
 import networkx as nx
 import numpy as np
@@ -43,6 +44,15 @@ def test_graph6_agrees_with_networkx_both_ways(graph):
 def test_sparse6_round_trip(graph):
     text = encode_graph6(Graph(graph.num_vertices, graph.edges))
     assert edge_counts(decode_graph6(text)) == edge_counts(graph)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
+def test_sparse6_of_every_small_graph_with_loops(n):
+    """Among them those whose padding could pass for a loop at the last vertex."""
+    pairs = list(combinations_with_replacement(range(n), 2))
+    for chosen in product([0, 1], repeat=len(pairs)):
+        graph = Graph(n, [pair for pair, c in zip(pairs, chosen, strict=True) if c])
+        assert edge_counts(decode_graph6(encode_graph6(graph))) == edge_counts(graph)
 
 
 # networkx gives the only vertex of a graph one bit, nauty and the format's description none.

@@ -103,7 +103,9 @@ def survey_pairs(
     """
     rows: dict[str, CorpusRow] = {}
     for pair in pairs:
-        name = " / ".join(dict.fromkeys(part for part in (pair.category, pair.subcategory) if part)) or "pairs"
+        name = (
+            " / ".join(dict.fromkeys(part for part in (pair.category, pair.subcategory) if part)) or "pairs"
+        )
         row = rows.setdefault(name, CorpusRow(name, 0, {}, {}))
         for test in tests:
             rung = _rung(pair.a, pair.b, test, max_memory)

@@ -24,6 +24,9 @@ def membership(choice: Tensor) -> Tensor:
 def cosine_similarity(choice: Tensor, ground: GroundSet) -> Tensor:
     """Mean cosine similarity between the masks of any two subgraphs of a graph (paper, main text).
 
+    The lengths of the masks follow from the policy's sizes and are not differentiated: with them the gradient
+    would vanish on equal masks, the very case the loss is there to end.
+
     Parameters
     ----------
     choice
@@ -49,7 +52,7 @@ def cosine_similarity(choice: Tensor, ground: GroundSet) -> Tensor:
     pairs = (mask.unsqueeze(2) * mask.unsqueeze(1)).flatten(1)
     product = ground.sum_per_graph(pairs).view(-1, channels, channels)
     square = product.diagonal(dim1=1, dim2=2)
-    norm = torch.where(square > 0, square, 1.0).sqrt()
+    norm = torch.where(square > 0, square, 1.0).sqrt().detach()
     cosine = product / (norm.unsqueeze(1) * norm.unsqueeze(2))
     first, second = torch.triu_indices(channels, channels, 1, device=mask.device)
     return cosine[:, first, second].mean(1)

@@ -71,11 +71,11 @@ def _repair(weights: Integers, chosen: Bits, pointer: Integers) -> None:
         times = np.zeros(w.shape[0], dtype=np.int64)
         for vertex in range(w.shape[0]):
             times[vertex] = z[vertex].sum()
-        for vertex in np.flatnonzero(times == 0):
+        for new in np.flatnonzero(times == 0):
             # Giving up a vertex that is covered twice raises the coverage: any such path is taken. Giving up
             # one that is covered once keeps it: only a path that gains weight is.
-            if not _augment(w, z, times, vertex, True):
-                _augment(w, z, times, vertex, False)
+            if not _augment(w, z, times, new, True):
+                _augment(w, z, times, new, False)
 
 
 @numba.njit(cache=True)  # pragma: no cover - compiled

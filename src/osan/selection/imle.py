@@ -54,8 +54,8 @@ class IMLE(Estimator):
     r"""Implicit maximum likelihood estimation, exactly as in the paper.
 
     .. math::
-        \nabla_{\theta_i} L \approx \mathbb{E}_{\epsilon}\Bigl[
-        \tfrac{1}{\lambda}\bigl(z^*(\theta_i + \epsilon) - z^*(\theta_i + \epsilon - \lambda \widehat\nabla)\bigr)\Bigr]
+        \nabla_{\theta_i} L \approx \mathbb{E}_{\epsilon}\Bigl[\tfrac{1}{\lambda}\bigl(
+        z^*(\theta_i + \epsilon) - z^*(\theta_i + \epsilon - \lambda \widehat\nabla)\bigr)\Bigr]
 
     with the same noise in both states (section "Backpropagating through the subgraph distribution").
     :math:`\widehat\nabla` is the gradient that reaches the choice, of each graph's own loss. In the ordered
@@ -122,8 +122,9 @@ class AdaptiveIMLE(IMLE):
 
     Following Minervini, Franceschi and Niepert (2023), the step is
     :math:`\lambda = \alpha \|\theta\| / \|\widehat\nabla\|` per graph and channel, and :math:`\alpha` grows
-    while the running mean of the number of non-zero entries is below ``target`` and shrinks otherwise; here by
-    a factor rather than by a summand, so that its start does not matter for long. The step is free of the scale of the loss, hence of ``reduction``.
+    while the running mean of the number of non-zero entries is below ``target`` and shrinks otherwise; here
+    by a factor rather than by a summand, so that its start does not matter for long. The step is free of the
+    scale of the loss, hence of ``reduction``.
 
     When to use: when gradients of the loss change much in size during training, or no good ``lam`` is known.
 

@@ -27,8 +27,9 @@ class Noise:
     ----------
     kind
         ``"gumbel"``: Gumbel(0, 1), the paper's; the top k then follow the Plackett-Luce distribution.
-        ``"sum-of-gamma"``: for subsets of K elements, such that the K chosen perturbations add up to a Gumbel
-        variable (Niepert, Minervini and Franceschi 2021), which brings samples nearer to p(z; theta).
+        ``"sum-of-gamma"``: for subsets of K elements, such that any K perturbations add up to a Gumbel(0, 1)
+        variable (Niepert, Minervini and Franceschi 2021). Each is smaller than a Gumbel one, so samples are
+        closer to the most probable choice; ``benchmarks/estimators.py`` prints how far from p(z; theta).
         ``"gaussian"``: standard normal times the standard deviation of the graph's weights; with
         ``scale=0.1`` what the authors' code uses at test time.
         ``"none"``: the most probable choice, ties broken at random.
@@ -64,8 +65,8 @@ class Noise:
         """Refuse noise that has no meaning for a policy."""
         if self.kind == "sum-of-gamma" and not problem.policy.is_subset:
             raise OsanError(
-                f"noise: sum-of-gamma needs choices of a fixed size; policy {str(problem.policy)!r} has none, "
-                "use 'gumbel'"
+                f"noise: sum-of-gamma is for choices of a fixed size; policy {str(problem.policy)!r} has "
+                "none, use 'gumbel'"
             )
 
     def draw(self, problem: Problem, weights: Tensor, randomness: Randomness, stream: int) -> Tensor:

@@ -77,13 +77,18 @@ class Randomness:
 
         ``stream`` tells apart what the numbers are used for: different streams are independent.
         """
-        key = _mix(_mix(self.seed + _GOLDEN * (self.sample + 1)) + _GOLDEN * (stream + 1))
+        key = _mix(_mix(self.seed + _counter(self.sample)) + _counter(stream))
         key = _mix(key ^ _mix(self.graph_id + _GOLDEN))
         key = _mix(key[ground.graph] + _GOLDEN * (ground.position + 1))
         channel = torch.arange(1, channels + 1, device=key.device)
         bits = _mix(key.unsqueeze(1) + _GOLDEN * channel)
         # 52 bits and half a step, so that neither 0 nor 1 is reached after rounding.
         return (_shift(bits, 12).double() + 0.5) * 2.0**-52
+
+
+def _counter(number: int) -> int:
+    """The given multiple of the golden constant, as a signed 64-bit integer."""
+    return (_GOLDEN * (number + 1) + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _mix(bits: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from osan.selection.estimator import Draw, Estimator, Reduction, perturbed, requ
 from osan.selection.noise import Noise
 from osan.selection.problem import Problem
 from osan.selection.randomness import Randomness
-from osan.selection.subsets import marginals, padded, sample
+from osan.selection.subsets import log_partitions, marginals, padded, sample
 from osan.selection.topk import ranks
 
 
@@ -35,11 +35,12 @@ class SIMPLE(Estimator):
         place = ground.position.unsqueeze(1)
         size = ground.sizes - problem.keep if delete else problem.keep
         dense = padded((-weights if delete else weights).double(), ground, place, fill=-1e20)
-        marginal, tables = marginals(dense, size, problem.policy.size)
+        tables = log_partitions(dense, problem.policy.size)
         uniform = padded(tie_of(problem, weights, randomness), ground, place, fill=1.0)
         drawn = sample(dense.detach(), size, [table.detach() for table in tables], uniform).to(dense.dtype)
         if weights.requires_grad:
-            drawn = drawn.detach() + marginal - marginal.detach()
+            marginal = marginals(dense, size, tables)
+            drawn = drawn + (marginal - marginal.detach())  # in this order exactly 0 or 1
         chosen = drawn[ground.graph, ground.position].to(weights.dtype)
         return Draw(1 - chosen if delete else chosen)
 
@@ -84,7 +85,7 @@ class StraightThrough(Estimator):
             soft = soft + torch.where(step < size, share, 0.0)
             left = left + torch.log((1 - share).clamp(min=torch.finfo(weights.dtype).eps))
         soft = -soft if delete else soft
-        return Draw(hard + soft - soft.detach())
+        return Draw(hard + (soft - soft.detach()))
 
     def extra_repr(self) -> str:
         return f"tau={self.tau}, {super().extra_repr()}"

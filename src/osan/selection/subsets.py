@@ -56,11 +56,11 @@ def log_partitions(weights: Tensor, k: int) -> list[Tensor]:
     return tables[::-1]
 
 
-def marginals(weights: Tensor, k: Tensor, largest: int) -> tuple[Tensor, list[Tensor]]:
+def marginals(weights: Tensor, k: Tensor, tables: list[Tensor]) -> Tensor:
     r"""Probability of each element being in a k-subset z drawn with p(z; theta) ~ exp(<z, theta>).
 
-    They are the derivatives of the log-partition function A, taken by automatic differentiation, and can be
-    differentiated once more.
+    Element j is taken together with a elements before and k - 1 - a elements after it. The result can be
+    differentiated.
 
     Parameters
     ----------
@@ -68,21 +68,24 @@ def marginals(weights: Tensor, k: Tensor, largest: int) -> tuple[Tensor, list[Te
         Shape ``[graphs, n, m]``, padded with large negative numbers.
     k
         Size of the subsets of each graph, shape ``[graphs]``.
-    largest
-        An upper bound of ``k``.
+    tables
+        From :func:`log_partitions`.
 
-    Returns
-    -------
-    tuple
-        The marginals, of shape ``[graphs, n, m]``, and the tables of :func:`log_partitions`.
+    Examples
+    --------
+    >>> weights = torch.zeros(1, 4, 1)
+    >>> marginals(weights, torch.tensor([2]), log_partitions(weights, 2)).flatten()
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
     """
-    with torch.enable_grad():
-        inputs = weights if weights.requires_grad else weights.detach().requires_grad_()
-        tables = log_partitions(inputs, largest)
-        index = k.view(-1, 1, 1).expand(-1, tables[0].size(1), 1)
-        total = tables[0].gather(-1, index).sum()
-        (result,) = torch.autograd.grad(total, inputs, create_graph=True)
-    return result, tables
+    largest = tables[0].size(-1) - 1
+    before = torch.stack(log_partitions(weights.flip(1), largest)[:0:-1], dim=1)[..., :-1]
+    after = torch.stack(tables[1:], dim=1)
+    size = k.view(-1, 1, 1, 1)
+    missing = (size - 1 - torch.arange(largest, device=k.device)).expand_as(before)
+    after = torch.where(missing >= 0, after.gather(-1, missing.clamp(min=0)), _LOG_ZERO)
+    others = torch.logsumexp(before + after, dim=-1)
+    every = tables[0].unsqueeze(1).gather(-1, size.expand(-1, 1, weights.size(2), 1)).squeeze(-1)
+    return torch.exp(weights + others - every)
 
 
 def sample(weights: Tensor, k: Tensor, tables: list[Tensor], uniform: Tensor) -> Tensor:

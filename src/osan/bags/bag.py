@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.bags.layout import num_graphs_of
 from osan.errors import OsanError
 
 
@@ -176,11 +177,10 @@ class SubgraphBag:
 
     def check(self, batch: Data) -> None:
         """Raise an :class:`~osan.errors.OsanError` if the bag does not belong to ``batch``."""
-        graphs = 1 if getattr(batch, "batch", None) is None else int(batch.num_graphs)
         for name, mine, theirs in (
             ("vertices", self.num_vertices, batch.num_nodes),
             ("edges", self.num_edges, batch.num_edges),
-            ("graphs", self.num_graphs, graphs),
+            ("graphs", self.num_graphs, num_graphs_of(batch)),
         ):
             if mine != theirs:
                 raise OsanError(f"the bag was made from a batch of {mine} {name}, this batch has {theirs}")

@@ -91,6 +91,15 @@ def ragged(first: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
     return within, owner
 
 
+def num_graphs_of(batch: Data) -> int:
+    """The number of graphs of a ``Batch``, or of a ``Data`` with or without a hand-made ``batch`` vector."""
+    if getattr(batch, "batch", None) is None:
+        return 1
+    if getattr(batch, "ptr", None) is not None:
+        return batch.ptr.numel() - 1
+    return int(batch.batch.max()) + 1 if batch.batch.numel() else 0
+
+
 def layout_of(batch: Data) -> Layout:
     """Read and check the layout of a PyG ``Batch``, or of one ``Data``.
 
@@ -134,8 +143,7 @@ def layout_of(batch: Data) -> Layout:
             raise OsanError(
                 "batch.batch: the vertices of each graph must be consecutive, but it is not sorted"
             )
-        graphs = int(batch.num_graphs) if hasattr(batch, "_num_graphs") else int(batch.batch_size)
-        sizes = torch.bincount(vector, minlength=graphs)
+        sizes = torch.bincount(vector, minlength=num_graphs_of(batch))
     order = torch.argsort(edge_index[1], stable=True)
     source, target = edge_index[:, order]
     graph = torch.repeat_interleave(sizes)[target]

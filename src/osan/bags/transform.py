@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
 from osan.bags.bag import SubgraphBag
+from osan.bags.layout import num_graphs_of
 from osan.errors import OsanError
 
 _PARTS = (
@@ -92,11 +93,10 @@ def bag_of(batch: Data) -> SubgraphBag:
     }
     if "graph" not in parts:
         raise OsanError("batch.bag_graph: missing; send the graphs through osan.bags.AddBag first")
-    graphs, ptr = 1, torch.zeros(1, dtype=torch.long, device=parts["graph"].device)
-    if getattr(batch, "batch", None) is not None:
-        graphs, ptr = int(batch.num_graphs), batch.ptr
-    if "tuples" in parts:
+    if "tuples" in parts and getattr(batch, "ptr", None) is not None:
         # Kept relative to the graph, since -1 (no vertex) must not be shifted.
         rows = parts["tuples"]
-        parts["tuples"] = torch.where(rows < 0, rows, rows + ptr[parts["graph"], None])
-    return SubgraphBag(**parts, num_vertices=batch.num_nodes, num_edges=batch.num_edges, num_graphs=graphs)  # type: ignore[arg-type, unused-ignore]
+        parts["tuples"] = torch.where(rows < 0, rows, rows + batch.ptr[parts["graph"], None])
+    return SubgraphBag(
+        **parts, num_vertices=batch.num_nodes, num_edges=batch.num_edges, num_graphs=num_graphs_of(batch)
+    )  # type: ignore[arg-type, unused-ignore]

@@ -35,7 +35,7 @@ def test_three_vertices_unordered():
 
 
 def test_the_estimate_carries_one_over_lambda():
-    # lambda 4 and the gradient (0.5, 0, 0): target weights (1, 2, 1), so vertex 1 takes over; 1/4 of (1, -1, 0).
+    # lambda 4, gradient (0.5, 0, 0): target weights (1, 2, 1), so vertex 1 takes over; 1/4 of (1, -1, 0).
     _, grad = gradient("select 1 vertex", data(nx.path_graph(3)), column(3, 2, 1), column(0.5, 0, 0), lam=4.0)
     assert grad.T.tolist() == [[0.25, -0.25, 0]]
     # lambda 1 changes nothing: (2.5, 2, 1).
@@ -74,7 +74,7 @@ def test_remark_of_the_paper_absent_that_should_be_first():
 
 
 def test_deleting_in_order_ranks_what_is_kept():
-    # delete 1 of 4 ordered: ranks of the top three are 3, 2, 1; vertex 1 falls behind all: (3, 1, 0, 2) after.
+    # The top three of four have the values 3, 2, 1; vertex 1 falls behind vertex 3: (3, 1, 0, 2) after.
     choice, grad = gradient(
         "delete 1 vertex ordered", data(nx.path_graph(4)), column(4, 3, 1, 2), column(0, 1.5, 0, 0)
     )

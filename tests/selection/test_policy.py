@@ -132,5 +132,5 @@ def test_bad_settings_say_what_is_allowed(settings, message):
     ],
 )
 def test_unknown_text_is_refused(text):
-    with pytest.raises(OsanError, match="allowed|must be"):
+    with pytest.raises(OsanError, match=r"allowed|must be"):
         Policy.parse(text)

@@ -10,7 +10,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric.data import Batch
 
 from osan.selection import (
-    IMLE, SIMPLE, AdaptiveIMLE, Noise, Random, ScoreFunction, Selection, StraightThrough, cosine_similarity,
+    IMLE,
+    SIMPLE,
+    AdaptiveIMLE,
+    Noise,
+    Random,
+    ScoreFunction,
+    Selection,
+    StraightThrough,
+    cosine_similarity,
     uniform_divergence,
 )  # fmt: skip
 

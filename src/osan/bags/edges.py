@@ -39,9 +39,9 @@ def undirected_edges(edge_index: Tensor) -> tuple[Tensor, Tensor]:
     if count == 0:
         return edge_index.new_empty(0), edge_index.new_empty((0, 2))
     low, high = edge_index.min(dim=0).values, edge_index.max(dim=0).values
-    size = int(high.max()) + 1
     direction = (edge_index[0] > edge_index[1]).long()
-    key = (low * size + high) * 2 + direction
+    # Numbers of vertices have at most 31 bits; no value is read back from the device.
+    key = low * 2**32 + high * 2 + direction
     order = torch.argsort(key, stable=True)
     ordered = key[order]
     new = torch.cat((ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]))
@@ -50,8 +50,8 @@ def undirected_edges(edge_index: Tensor) -> tuple[Tensor, Tensor]:
     occurrence[order] = places - torch.where(new, places, 0).cummax(0).values
     # (smaller end, larger end, occurrence) names an undirected edge; two sorts avoid an overflowing product.
     pair = torch.unique(key // 2, return_inverse=True)[1]
-    edge = torch.unique(pair * (int(occurrence.max()) + 1) + occurrence, return_inverse=True)[1]
-    columns = edge.new_full((int(edge.max()) + 1, 2), -1)
+    names, edge = torch.unique(pair * count + occurrence, return_inverse=True)
+    columns = edge.new_full((names.numel(), 2), -1)
     columns[edge[direction == 1], 1] = places[direction == 1]
     columns[edge[direction == 0], 0] = places[direction == 0]
     return edge, torch.where(columns < 0, columns.flip(1), columns)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.bags import undirected_edges as pair_directions
 from osan.errors import OsanError
 
 
@@ -97,8 +98,8 @@ def vertices(batch: Data) -> GroundSet:
 def undirected_edges(batch: Data) -> GroundSet:
     """Let the elements be the undirected edges, in the order of their end vertices.
 
-    The i-th copy of (u, v) and the i-th copy of (v, u) are one edge, so parallel edges stay apart; a
-    self-loop, or an arc without its reverse, is an edge of one row.
+    Directions are paired as in :func:`osan.bags.undirected_edges`: parallel edges stay apart; a self-loop, or
+    an arc without its reverse, is an edge of one row.
 
     Examples
     --------
@@ -107,23 +108,12 @@ def undirected_edges(batch: Data) -> GroundSet:
     [0, 0, 1, 1]
     """
     graph, num_graphs = graph_index(batch)
-    source, target = batch.edge_index
-    rows = source.numel()
-    if rows == 0:
+    if batch.edge_index.size(1) == 0:
         raise OsanError(
             "policy: an edge policy needs edges, but edge_index has 0 columns; use a vertex policy"
         )
-    ends = torch.minimum(source, target) * batch.num_nodes + torch.maximum(source, target)
-    direction = 2 * ends + (source > target)
-    order = torch.argsort(direction, stable=True)
-    place = torch.arange(rows, device=source.device)
-    is_first = torch.ones_like(place, dtype=torch.bool)
-    is_first[1:] = direction[order][1:] != direction[order][:-1]
-    first = torch.cummax(torch.where(is_first, place, 0), 0).values
-    copy = torch.empty_like(place).scatter_(0, order, place - first)
-    numbers, element = torch.unique(ends * rows + copy, return_inverse=True)
-    edge_graph = graph.new_empty(numbers.numel()).scatter_(0, element, graph[source])
-    return _ground(edge_graph, num_graphs, element)
+    element, columns = pair_directions(batch.edge_index)
+    return _ground(graph[batch.edge_index[0, columns[:, 0]]], num_graphs, element)
 
 
 def _ground(graph: Tensor, num_graphs: int, element: Tensor | None) -> GroundSet:

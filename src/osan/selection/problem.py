@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.selection.cover import cover
-from osan.selection.ego import Balls, balls, ego
+from osan.selection.ego import Balls, balls_of, ego
 from osan.selection.ground import GroundSet, undirected_edges, vertices
 from osan.selection.policy import Policy
 from osan.selection.topk import ranks, top
@@ -32,6 +32,8 @@ class Problem:
         The ego-nets (ego policies).
     ends
         End vertices of each element, shape ``[2, elements]`` (trees).
+    num_vertices
+        Number of vertices of the batch (trees).
     """
 
     policy: Policy
@@ -39,6 +41,7 @@ class Problem:
     keep: Tensor
     balls: Balls | None = None
     ends: Tensor | None = None
+    num_vertices: int = 0
 
     def solve(self, weights: Tensor, tie: Tensor) -> Tensor:
         """The best choice for weights of shape ``[elements, m]``.
@@ -59,7 +62,7 @@ class Problem:
         if self.balls is not None:
             return ego(weights, tie, ground, self.balls, delete=policy.operation == "delete", by=policy.by)
         if self.ends is not None:
-            return spanning_forest(weights, tie, self.ends)
+            return spanning_forest(weights, tie, self.ends, self.num_vertices)
         return top(ranks(weights, tie, ground), self.keep[ground.graph], policy.ordered).to(weights.dtype)
 
 
@@ -83,7 +86,8 @@ def pose(policy: Policy, batch: Data) -> Problem:
     else:
         keep = ground.sizes.clamp(max=policy.size)
     if policy.what == "ego":
-        return Problem(policy, ground, keep, balls=balls(batch.edge_index, batch.num_nodes, policy.size))
+        return Problem(policy, ground, keep, balls=balls_of(batch.edge_index, batch.num_nodes, policy.size))
     if policy.what == "tree":
-        return Problem(policy, ground, keep, ends=ground.pick(batch.edge_index))
+        ends = ground.pick(batch.edge_index.sort(dim=0).values)
+        return Problem(policy, ground, keep, ends=ends, num_vertices=batch.num_nodes)
     return Problem(policy, ground, keep)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import minimum_spanning_tree
 from torch import Tensor
 
+from osan.bags import maximum_spanning_forest
 
-def spanning_forest(weights: Tensor, tie: Tensor, ends: Tensor) -> Tensor:
+
+def spanning_forest(weights: Tensor, tie: Tensor, ends: Tensor, num_vertices: int) -> Tensor:
     """Mark the edges of a maximum spanning forest per channel; self-loops are never part of one.
 
-    Kruskal's algorithm depends on the order of the weights only, so it gets their ranks: distinct integers,
-    with ties in random order.
+    Every channel has a copy of the vertices of its own, so that one call serves all; edges are handed over in
+    random order, since the first one of equal weight is preferred.
 
     Parameters
     ----------
@@ -21,27 +20,19 @@ def spanning_forest(weights: Tensor, tie: Tensor, ends: Tensor) -> Tensor:
         Shape ``[edges, m]``; equal weights stand in the order of their ``tie``.
     ends
         End vertices of each undirected edge, shape ``[2, edges]``.
+    num_vertices
+        Number of vertices of the batch.
 
     Examples
     --------
     >>> triangle = torch.tensor([[0, 0, 1], [1, 2, 2]])
-    >>> spanning_forest(torch.tensor([[0.1], [0.2], [0.3]]), torch.zeros(3, 1), triangle).T
+    >>> spanning_forest(torch.tensor([[0.1], [0.2], [0.3]]), torch.zeros(3, 1), triangle, 3).T
     tensor([[0., 1., 1.]])
     """
-    edges, channels = weights.shape
-    low, high = np.sort(ends.cpu().numpy(), axis=0)
-    # The edges of all channels from the best to the worst, the copies of parallel ones after the best.
-    order = np.lexsort((tie.cpu().numpy().ravel(), -weights.cpu().numpy().ravel()))
-    edge, channel = np.divmod(order, channels)
-    vertices = int(high.max()) + 1
-    place = (channel * vertices + low[edge]) * vertices + high[edge]
-    _, best = np.unique(place, return_index=True)
-    best = best[low[edge[best]] != high[edge[best]]]
-    rows = channel[best] * vertices + low[edge[best]]
-    columns = channel[best] * vertices + high[edge[best]]
-    size = channels * vertices
-    graph = coo_array((best + 1.0, (rows, columns)), shape=(size, size)).tocsr()
-    chosen = minimum_spanning_tree(graph).data.astype(np.int64) - 1
-    forest = np.zeros(edges * channels, dtype=np.float32)
-    forest[order[chosen]] = 1
-    return torch.from_numpy(forest.reshape(edges, channels)).to(weights)
+    channels = weights.size(1)
+    order = torch.argsort(tie.flatten())
+    edge, channel = order // channels, order % channels
+    source, target = ends[:, edge] + channel * num_vertices
+    chosen = maximum_spanning_forest(source, target, weights.flatten()[order], num_vertices * channels)
+    forest = torch.zeros(weights.numel(), dtype=weights.dtype, device=weights.device)
+    return forest.scatter(0, order, chosen.to(weights.dtype)).view_as(weights)

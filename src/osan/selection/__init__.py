@@ -2,6 +2,7 @@
 
 from osan.selection.auxiliary import cosine_similarity, uniform_divergence
 from osan.selection.estimator import Estimator, Random
+from osan.selection.everything import all_subgraphs
 from osan.selection.imle import IMLE, AdaptiveIMLE
 from osan.selection.noise import Noise
 from osan.selection.policy import Policy
@@ -24,6 +25,7 @@ __all__ = [
     "Selected",
     "Selection",
     "StraightThrough",
+    "all_subgraphs",
     "cosine_similarity",
     "pose",
     "uniform_divergence",

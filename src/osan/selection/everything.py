@@ -35,7 +35,12 @@ def all_subgraphs(
     """
     if policy.ordered or policy.cover or policy.what == "tree":
         raise OsanError(
-            f"policy: 'all' is for vertices, edges and ego-nets, not ordered, no cover, not for {str(policy)!r}"
+            "policy: 'all' is for vertices, edges and ego-nets without order or cover, "
+            f"not for {str(policy)!r}"
         )
-    every = {"vertex": all_subsets, "edge": all_edges, "ego": all_egos}[policy.what]
-    return every(batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph)
+    operation, size = policy.operation, policy.size
+    if policy.what == "vertex":
+        return all_subsets(batch, size, operation=operation, deleted=deleted, whole_graph=whole_graph)
+    if policy.what == "edge":
+        return all_edges(batch, size, operation=operation, deleted=deleted, whole_graph=whole_graph)
+    return all_egos(batch, size, operation=operation, deleted=deleted, whole_graph=whole_graph)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import GCN
+from torch_geometric.nn import BatchNorm, GCNConv
 
 from osan.errors import OsanError
 
@@ -62,8 +62,7 @@ class Upstream(nn.Module):
         self.width, self.edges = width, edges
         self.encoder, self.edge_encoder = encoder, edge_encoder
         self.start = nn.Parameter(torch.randn(width)) if encoder is None else None
-        # jk="last" makes PyG apply norm and activation after the last layer too.
-        self.model = GCN(width, width, layers, norm="batch_norm", jk="last") if model is None else model
+        self.model = _GCN(width, layers) if model is None else model
         features = getattr(self.model, "out_channels", width)
         if edges:
             ends = 2 * features + (width if edge_encoder is not None else 0)
@@ -86,6 +85,20 @@ class Upstream(nn.Module):
         if self.start is not None:
             return self.start.expand(batch.num_nodes, -1)
         return self.encoder(_attribute(batch, "x"))  # type: ignore[misc]
+
+
+class _GCN(nn.Module):
+    """GCN layers with batch norm and ReLU after each (PyG's own model has neither after the last)."""
+
+    def __init__(self, width: int, layers: int) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList(GCNConv(width, width) for _ in range(layers))
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers))
+
+    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            h = torch.relu(norm(conv(h, edge_index)))
+        return h
 
 
 def _attribute(batch: Data, name: str) -> Tensor:

@@ -1,0 +1,243 @@
+"""The function that turns the name of a dataset into a task."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from osan.data import cache as store
+from osan.data.cache import Processed
+from osan.data.catalogue import PUBLISHED, Source
+from osan.data.flat import FlatDataset
+from osan.data.generated import EMBEDDED
+from osan.data.paths import cache_root, data_root, fingerprint, stage, workspace
+from osan.data.splits import Split, check_fold, checked, fold_split, random_split, stratified_fold
+from osan.data.task import Kind, Normalisation, Task
+from osan.errors import OsanError
+
+Folder = str | os.PathLike[str] | None
+
+
+def load(
+    name: str,
+    root: Folder = None,
+    *,
+    cache: Folder = None,
+    download: bool = False,
+    split: str | None = None,
+    fold: int | None = None,
+    seed: int = 0,
+    validate_on_test: bool = False,
+    **options: Any,
+) -> Task:
+    """A dataset by name, with its splits, metric and feature description.
+
+    Parameters
+    ----------
+    name
+        One of :func:`names`.
+    root
+        The folder of raw files; ``$OSAN_DATA`` by default. It is only read.
+    cache
+        The folder for processed files; ``$OSAN_CACHE`` by default, else ``~/.cache/osan``.
+    download
+        Whether missing raw files may be fetched, into the cache.
+    split
+        ``"official"``, ``"random"`` (80/10/10 by ``seed``) or ``"stratified"`` (ten folds by ``seed``),
+        where the dataset has it; its usual one by default.
+    fold
+        Which fold is tested, from 0, where the split has folds.
+    seed
+        Seed of random and stratified splits, and of the embedded generators.
+    validate_on_test
+        Take the test fold for validation too, as published results on EXP do; the model is then selected
+        on the test graphs.
+    options
+        What single datasets understand: ``distances=True`` for ``qm9``; sizes of the embedded ones.
+
+    Examples
+    --------
+    >>> task = load("planted-motif", num_graphs=50)
+    >>> task.kind, task.metric, task.direction, [len(part) for part in task.splits.values()]
+    ('regression', 'mae', 'min', [40, 5, 5])
+    """
+    if name in EMBEDDED:
+        return EMBEDDED[name](seed=seed, **_allowed(name, options, _parameters(EMBEDDED[name])))
+    source = find(name)
+    options = _allowed(name, options, source.options)
+    processed = prepare(source, root, cache, download, **options)
+    parts, words = _split(source, processed, split, fold, seed, validate_on_test)
+    graphs = processed.graphs
+    y, num_targets = _targets(graphs.tensors["y"], source.kind)
+    graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
+    train, val, test = (graphs.subset(parts[part]) for part in ("train", "val", "test"))
+    return Task(
+        name=name,
+        train=train,
+        val=val,
+        test=test,
+        kind=source.kind,
+        num_targets=num_targets,
+        metric=source.metric,
+        vertex_features=processed.vertex_features,
+        edge_features=processed.edge_features,
+        normalisation=Normalisation.of(train.y) if source.normalise else None,
+        split=words,
+        source=source.source,
+        licence=source.licence,
+    )
+
+
+def names() -> tuple[str, ...]:
+    """Every name that :func:`load` knows: the published datasets, then the embedded ones."""
+    return (*PUBLISHED, *EMBEDDED)
+
+
+def find(name: str) -> Source:
+    """The published dataset of that name."""
+    if name not in PUBLISHED:
+        raise OsanError(f"unknown dataset {name!r}; known are {', '.join(names())}")
+    return PUBLISHED[name]
+
+
+def locate(source: Source, root: Folder = None, cache: Folder = None) -> Path | None:
+    """The folder that holds all raw files of a dataset: the data folder, else the downloads, else none."""
+    for place in (data_root(root), cache_root(cache) / "raw"):
+        if place is not None and not source.missing(place):
+            return place
+    return None
+
+
+def cached_file(source: Source, place: Path, cache: Folder = None, **options: Any) -> Path:
+    """Where the processed dataset is or will be; the name changes with the raw files and the options."""
+    key = fingerprint(source.raw_files(place), store.FORMAT, source.name, repr(sorted(options.items())))
+    return cache_root(cache) / f"{source.name}-{key}.safetensors"
+
+
+def prepare(
+    source: Source, root: Folder = None, cache: Folder = None, download: bool = False, **options: Any
+) -> Processed:
+    """The processed dataset, from the cache if it is there and sound, else from its raw files."""
+    place = locate(source, root, cache)
+    if place is not None:
+        file = cached_file(source, place, cache, **options)
+        if file.is_file():
+            try:
+                return store.read(file)
+            except OsanError:
+                file.unlink()  # damaged: built again below
+    elif not (download and source.downloads):
+        raise OsanError(_where_to_put(source, root))
+    with workspace(cache_root(cache)) as folder:
+        work = folder / source.folder
+        if place is not None:
+            stage(place / source.folder, work)
+        else:
+            work.parent.mkdir(parents=True)
+        processed = _read(source, work, place, options)
+        if place is None:
+            place = cache_root(cache) / "raw"
+            _keep(work, place / source.folder)
+    store.save(processed, cached_file(source, place, cache, **options))
+    return processed
+
+
+def _read(source: Source, work: Path, place: Path | None, options: dict[str, Any]) -> Processed:
+    """Run the reader; whatever the loaders of others raise on broken files or networks is said in a line."""
+    try:
+        return source.read(work, **options)
+    except OsanError as error:
+        # Say where the file really is, not where it was staged.
+        real = str(error).replace(str(work), str(place / source.folder if place else work))
+        raise OsanError(real) from error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        if place is None:
+            raise OsanError(f"{source.name} could not be downloaded ({reason}); {_where_to_put(source)}") from error
+        raise OsanError(
+            f"{source.name}: the raw files in {place / source.folder} could not be read ({reason}); "
+            "replace them by the published ones"
+        ) from error
+
+
+def _keep(work: Path, target: Path) -> None:
+    """Move downloaded raw files to their place for good; each folder appears whole."""
+    shutil.rmtree(work / "processed", ignore_errors=True)
+    shutil.rmtree(target, ignore_errors=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(work, target)
+
+
+def _where_to_put(source: Source, root: Folder = None) -> str:
+    place = data_root(root)
+    lacking = source.missing(place) if place is not None else [f"{source.folder}/{f}" for f in source.files]
+    fetch = f"or run `osan data prepare {source.name}` with a network" if source.downloads else "it has no download"
+    return (
+        f"{source.name} needs the files {', '.join(lacking)} in "
+        f"{place or 'the folder that OSAN_DATA (or --data) names'}; {fetch}"
+    )
+
+
+def _allowed(name: str, options: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+    for option in options:
+        if option not in known:
+            raise OsanError(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
+    return options
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = function.__code__
+    every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(parameter for parameter in every if parameter != "seed")
+
+
+def _targets(y: Tensor, kind: Kind) -> tuple[Tensor, int]:
+    """``y`` in the shape and type of its kind, and the number of outputs."""
+    if kind == "multiclass":
+        return y.reshape(-1).long(), int(y.max()) + 1
+    return y.float().reshape(len(y), -1), y[0].numel()
+
+
+def _split(
+    source: Source, processed: Processed, split: str | None, fold: int | None, seed: int, same: bool
+) -> tuple[Split, str]:
+    """The split asked for, and what it is in words."""
+    indices, count = processed.indices, len(processed.graphs)
+    if split is None:
+        split = source.splits[0]
+        if fold is not None and split == "random" and "stratified" in source.splits:
+            split = "stratified"
+        if split == "official" and not indices and "random" in source.splits:
+            split = "random"
+    if split not in source.splits:
+        raise OsanError(f"{source.name} has no split {split!r}; it has {', '.join(source.splits)}")
+    if fold is not None and (split == "random" or (split == "official" and not source.folds)):
+        raise OsanError(f"the {split} split of {source.name} has no folds, but fold={fold} was asked for")
+    fold = fold or 0
+    if split == "random":
+        if source.name == "alchemy":
+            return subset_split(count, seed), f"random 10000/1000/1000 of {count}, seed {seed}"
+        return random_split(count, seed), f"random 80/10/10, seed {seed}"
+    if split == "stratified":
+        parts = stratified_fold(processed.graphs.tensors["y"].reshape(-1), fold, seed, same=same)
+        return checked(parts, count, overlap=same), f"stratified fold {fold} of 10, seed {seed}"
+    if not indices:
+        raise OsanError(f"{source.name}: the files of the official split are not there")
+    if not source.folds:
+        return checked({part: indices[part] for part in ("train", "val", "test")}, count), "official"
+    check_fold(fold, source.folds)
+    words = f"official fold {fold} of {source.folds}"
+    if f"fold{fold}/val" in indices:
+        return checked({part: indices[f"fold{fold}/{part}"] for part in ("train", "val", "test")}, count), words
+    tests = [indices[f"fold{i}/test"] for i in range(source.folds)]
+    parts = fold_split(tests, fold, same)
+    return checked(parts, count, overlap=same), words
+
+
+def subset_split(count: int, seed: int) -> Split:
+    """12,000 of ``count`` graphs drawn uniformly at random, as the paper does for Alchemy and QM9."""
+    raise NotImplementedError

@@ -1,1 +1,10 @@
-"""wl"""
+"""Weisfeiler-Leman tests: 1-WL, k-WL, k-OSWL, vertex-subgraph k-OSWL and the tests of subgraph GNNs.
+
+No torch is needed. Colours are exact: a hash may propose a class, only comparison decides.
+"""
+
+from osan.wl.colouring import Colouring
+from osan.wl.refine import distinguishes, refine
+from osan.wl.settings import Test
+
+__all__ = ["Colouring", "Test", "distinguishes", "refine"]

@@ -1,0 +1,160 @@
+"""Many graphs as one set of flat integer arrays, with labels numbered jointly."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from osan.errors import OsanError
+from osan.graphs import Graph
+
+Ints = npt.NDArray[np.int64]
+Colours = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The disjoint union of some graphs.
+
+    An undirected edge {u, v} gives the arc (u, v) at u and (v, u) at v; a directed edge (u, v) gives an
+    outgoing arc at u and an incoming one at v, told apart by their codes. A self-loop is an arc from v to v.
+    Parallel edges are parallel arcs, as a message-passing network would treat them.
+
+    Attributes
+    ----------
+    sizes
+        Number of vertices of each graph.
+    vertex_ptr, edge_ptr
+        Where the vertices and the edges of each graph begin in the union.
+    labels
+        Vertex labels of the union, numbered jointly.
+    arc_ptr, arc_target, arc_code, arc_edge
+        For each vertex its arcs: the other end (numbered within its graph), a number for label and
+        direction, and the edge (numbered within its graph).
+    """
+
+    graphs: tuple[Graph, ...]
+    sizes: Ints
+    vertex_ptr: Ints
+    edge_ptr: Ints
+    labels: Colours
+    arc_ptr: Ints
+    arc_target: Colours
+    arc_code: Colours
+    arc_edge: Colours
+
+    @property
+    def max_degree(self) -> int:
+        """The largest number of arcs at one vertex."""
+        return int(np.diff(self.arc_ptr).max(initial=0))
+
+    @cached_property
+    def relation_ptr(self) -> Ints:
+        """Where each graph's matrix begins in :attr:`relation`."""
+        return pointers(self.sizes**2)
+
+    @cached_property
+    def relation(self) -> Colours:
+        """How u stands to v, for all ordered pairs of vertices of each graph: 0 if not adjacent.
+
+        The number stands for the multiset of arcs from u to v, so two pairs have the same number if and only
+        if they are joined alike (labels, directions and multiplicities).
+        """
+        source = np.repeat(np.arange(len(self.labels)), np.diff(self.arc_ptr))
+        graph = np.searchsorted(self.vertex_ptr, source, side="right") - 1
+        row = source - self.vertex_ptr[graph]
+        place = self.relation_ptr[graph] + row * self.sizes[graph] + self.arc_target
+        matrix = np.zeros(self.relation_ptr[-1], dtype=np.int64)
+        order = np.lexsort((self.arc_code, place))
+        place, code = place[order], self.arc_code[order].astype(np.int64)
+        while place.size:
+            # One arc of every joined pair at a time: (number so far, next arc) is numbered anew.
+            first = np.concatenate(([True], place[1:] != place[:-1]))
+            keys = (matrix[place[first]] << 32) | (code[first] + 1)
+            matrix[place[first]] = 0
+            known, number = np.unique(keys, return_inverse=True)
+            # Numbers must differ from those of pairs that have no further arc.
+            matrix[place[first]] = number + 1 + matrix.max(initial=0)
+            place, code = place[~first], code[~first]
+        _, compact = np.unique(np.concatenate(([0], matrix)), return_inverse=True)
+        return compact[1:].astype(np.int32)
+
+
+def pointers(counts: npt.ArrayLike) -> Ints:
+    """Cumulative counts with a leading zero.
+
+    >>> pointers([2, 3]).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate(([0], np.cumsum(np.asarray(counts, dtype=np.int64))))
+
+
+def number(values: Iterable[Hashable], known: dict[Hashable, int]) -> list[int]:
+    """A number for each value, equal values having equal numbers; ``known`` grows."""
+    return [known.setdefault(value, len(known)) for value in values]
+
+
+def encode(graphs: Sequence[Graph]) -> Encoded:
+    """Flatten ``graphs``; all of them must be directed, or none.
+
+    >>> encode([Graph(2, [(0, 1)], vertex_labels="ab"), Graph(1, vertex_labels="b")]).labels.tolist()
+    [0, 1, 1]
+    """
+    if not graphs:
+        raise OsanError("no graphs given; at least one is needed")
+    kinds = [graph.directed for graph in graphs]
+    if any(kinds) and not all(kinds):
+        odd = kinds.index(not kinds[0])
+        kind = ("undirected", "directed")
+        raise OsanError(
+            f"graph 0 is {kind[kinds[0]]} and graph {odd} is {kind[kinds[odd]]}; "
+            "all graphs must be directed or all undirected"
+        )
+    sizes = np.array([graph.num_vertices for graph in graphs], dtype=np.int64)
+    vertex_ptr = pointers(sizes)
+    edge_ptr = pointers([graph.num_edges for graph in graphs])
+    known_vertex: dict[Hashable, int] = {}
+    known_edge: dict[Hashable, int] = {}
+    labels = np.concatenate(
+        [
+            np.array(
+                number(g.vertex_labels, known_vertex) if g.vertex_labels is not None else [known_vertex.setdefault(None, len(known_vertex))] * g.num_vertices,
+                dtype=np.int32,
+            )
+            for g in graphs
+        ]
+    )  # fmt: skip
+    codes = np.concatenate(
+        [
+            np.array(
+                number(g.edge_labels, known_edge) if g.edge_labels is not None else [known_edge.setdefault(None, len(known_edge))] * g.num_edges,
+                dtype=np.int32,
+            )
+            for g in graphs
+        ]
+    )  # fmt: skip
+    edges = np.concatenate([graph.edges for graph in graphs])
+    index = np.arange(len(edges)) - np.repeat(edge_ptr[:-1], np.diff(edge_ptr))
+    first = np.repeat(vertex_ptr[:-1], np.diff(edge_ptr))
+    # An undirected loop is one arc; a directed one leaves v and enters v.
+    back = np.ones(len(edges), dtype=bool) if kinds[0] else edges[:, 0] != edges[:, 1]
+    source = np.concatenate((first + edges[:, 0], (first + edges[:, 1])[back]))
+    target = np.concatenate((edges[:, 1], edges[back, 0]))
+    code = np.concatenate((2 * codes, 2 * codes[back] + int(kinds[0])))
+    edge = np.concatenate((index, index[back]))
+    order = np.argsort(source, kind="stable")
+    return Encoded(
+        graphs=tuple(graphs),
+        sizes=sizes,
+        vertex_ptr=vertex_ptr,
+        edge_ptr=edge_ptr,
+        labels=labels,
+        arc_ptr=pointers(np.bincount(source, minlength=len(labels))),
+        arc_target=target[order].astype(np.int32),
+        arc_code=code[order].astype(np.int32),
+        arc_edge=edge[order].astype(np.int32),
+    )

@@ -1,0 +1,86 @@
+"""Injective relabelling: RELABEL of the paper, exact whatever the hash does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from osan.wl import kernels
+from osan.wl.encode import Colours, Ints
+
+Words = npt.NDArray[np.uint64]
+
+# Which bits of a hash are used. Results do not depend on it (tests run with three bits), only time does.
+HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
+    """Number the distinct words where ``alive >= 0`` (-1 elsewhere); also each number's first place.
+
+    >>> ids, first = relabel(np.array([7, 5, 7], dtype=np.uint64), np.zeros(3, np.int32))
+    >>> bool(ids[0] == ids[2] != ids[1]), len(first)
+    (True, 2)
+    """
+    return kernels.relabel_words(words, alive, numba.get_num_threads())  # type: ignore[no-any-return]
+
+
+def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:
+    """Injectively number the pairs (ids[i], codes[i]) of non-negative 32-bit numbers; -1 stays -1.
+
+    >>> combine(np.array([0, 0, 1, -1], np.int32), [4, 4, 4, 4]).tolist()[3]
+    -1
+    """
+    words = (ids.astype(np.uint64) << np.uint64(32)) | np.asarray(codes).astype(np.uint32)
+    return relabel(words, ids)[0]
+
+
+def exact(
+    hashes: Callable[[np.uint64], Words], mismatches: Callable[[Colours, Ints], int], alive: Colours
+) -> tuple[Colours, int]:
+    """Number signatures injectively, given their hashes and an exact comparison.
+
+    Parameters
+    ----------
+    hashes
+        Maps a salt to a 64-bit hash per place; equal signatures have equal hashes.
+    mismatches
+        Given the numbers and their representatives, counts the places whose signature differs from that of
+        their representative.
+    alive
+        Places below 0 have no signature and get the number -1.
+
+    Returns
+    -------
+    The numbers, and how many there are. Equal hashes never decide: as long as some place differs from its
+    representative, all classes are split once more by a hash with another salt.
+    """
+    salt = np.uint64(0)
+    ids, first = relabel(hashes(salt), alive)
+    while mismatches(ids, first):
+        salt += np.uint64(0x5851F42D4C957F2D)
+        again = relabel(hashes(salt), alive)[0]
+        ids, first = relabel((ids.astype(np.uint64) << np.uint64(32)) | again.astype(np.uint32), alive)
+    return ids, len(first)
+
+
+def multisets(values: Colours, row_ptr: Ints) -> Colours:
+    """Number the multisets of the non-negative values of each row of a ragged array, injectively.
+
+    >>> ids = multisets(np.array([1, 2, 2, 1, -1, 1], np.int32), np.array([0, 2, 4, 6]))
+    >>> bool(ids[0] == ids[1] != ids[2])
+    True
+    """
+    rows = len(row_ptr) - 1
+    if rows == 0:
+        return np.empty(0, dtype=np.int32)
+    values = values.copy()
+    kernels.sort_rows(values, row_ptr)
+    ids, _ = exact(
+        lambda salt: kernels.row_words(values, row_ptr, salt, HASH_MASK),
+        lambda ids, first: kernels.row_mismatches(ids, first, values, row_ptr),
+        np.zeros(rows, dtype=np.int32),
+    )
+    return ids

@@ -1,0 +1,159 @@
+"""What a test is: one validated description that every function of :mod:`osan.wl` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, get_args
+
+from osan.errors import OsanError
+
+Name = Literal["wl", "oswl", "vs-oswl", "id", "nested", "kernel", "dss"]
+Neighbourhood = Literal["edges", "all"]
+Operation = Literal["mark", "delete", "select"]
+What = Literal["vertex", "edge", "ego"]
+
+
+@dataclass(frozen=True)
+class Test:
+    """A Weisfeiler-Leman style test.
+
+    Parameters
+    ----------
+    name
+        ``"wl"``: k-WL (1-WL is colour refinement, k >= 2 the folklore version of the paper's appendix).
+        ``"oswl"``: k-OSWL, a multiset over v of multisets over g. ``"vs-oswl"``: vertex-subgraph k-OSWL, a
+        multiset over g of multisets over v; with the policies below also the DS-WL test of ESAN.
+        ``"id"``, ``"nested"``, ``"kernel"``, ``"dss"``: the tests that match identity-aware GNNs, nested
+        GNNs, GNN-as-kernel and DSS-GNN.
+    k
+        Size of the tuples (k-WL, ordered OSWL), of the vertex or edge subsets, or of ID-GNN's walks.
+    neighbourhood
+        The square of the paper: ``"edges"`` is N(v), ``"all"`` is V(G).
+    ordered
+        All tuples of V(G)^k, or all k-subsets; by default tuples where vertices are marked, else subsets.
+    operation
+        What is done with the chosen vertices or edges: ``"mark"``, ``"delete"`` or ``"select"`` (only they
+        remain).
+    what
+        ``"vertex"``, ``"edge"``, or ``"ego"``: the ego-nets of all vertices.
+    hops
+        Radius of the ego-nets; ``None`` is the whole component.
+    mark_centre
+        Whether an ego-net's centre is marked (ESAN's "ego+").
+    oblivious
+        Oblivious instead of folklore k-WL.
+
+    Examples
+    --------
+    >>> str(Test("vs-oswl", k=2))
+    'vertex-subgraph 2-OSWL'
+    >>> str(Test("vs-oswl", what="ego", operation="select", hops=2))
+    'vertex-subgraph OSWL, select 2-ego'
+    >>> Test("oswl", k=-1)
+    Traceback (most recent call last):
+    osan.errors.OsanError: k is -1; it must be at least 0 for test 'oswl'
+    """
+
+    __test__ = False  # not a test of ours: tells pytest so
+
+    name: Name = "wl"
+    k: int = 1
+    neighbourhood: Neighbourhood = "edges"
+    ordered: bool | None = None
+    operation: Operation | None = None
+    what: What = "vertex"
+    hops: int | None = None
+    mark_centre: bool = False
+    oblivious: bool = False
+
+    def __post_init__(self) -> None:
+        for field, value, allowed in (
+            ("test", self.name, get_args(Name)),
+            ("neighbourhood", self.neighbourhood, get_args(Neighbourhood)),
+            ("operation", self.operation, (None, *get_args(Operation))),
+            ("what", self.what, get_args(What)),
+        ):
+            if value not in allowed:
+                raise OsanError(f"{field} {value!r} is not known{_suggest(value, allowed)}")
+        if isinstance(self.k, bool) or not isinstance(self.k, int):
+            raise OsanError(f"k is {self.k!r}; it must be a whole number")
+        least = 1 if self.name in ("wl", "id") else 0
+        if self.k < least:
+            raise OsanError(f"k is {self.k}; it must be at least {least} for test {self.name!r}")
+        if self.hops is not None and self.hops < 0:
+            raise OsanError(f"hops is {self.hops}; it must be at least 0")
+        self._fill_defaults()
+        self._check_combination()
+
+    def _fill_defaults(self) -> None:
+        if self.name in ("id", "nested", "kernel"):
+            object.__setattr__(self, "what", "ego")
+            object.__setattr__(self, "mark_centre", self.name == "id")
+        if self.operation is None:
+            operation = {"vertex": "mark", "edge": "delete", "ego": "select"}[self.what]
+            object.__setattr__(self, "operation", operation)
+        if self.ordered is None:
+            object.__setattr__(self, "ordered", self.what == "vertex" and self.operation == "mark")
+
+    def _check_combination(self) -> None:
+        if self.ordered and (self.what != "vertex" or self.operation != "mark"):
+            raise OsanError(
+                "ordered tuples can only be marked; write ordered=False to "
+                f"{self.operation} {self.what} subsets"
+            )
+        if self.what != "vertex" and self.operation == "mark":
+            raise OsanError(f"{self.what}s cannot be marked; write operation='delete' or 'select'")
+        if self.what == "ego" and self.name != "id" and self.k > 1:
+            raise OsanError(f"k is {self.k}, but an ego-net has one centre; write hops= for its radius")
+        if self.mark_centre and self.what != "ego":
+            raise OsanError("mark_centre needs ego-nets; write what='ego'")
+        if self.hops is not None and self.what != "ego":
+            raise OsanError("hops needs ego-nets; write what='ego'")
+        if self.oblivious and self.name != "wl":
+            raise OsanError(f"oblivious is a variant of k-WL, not of test {self.name!r}")
+        if self.neighbourhood == "all" and self.name not in ("oswl", "vs-oswl"):
+            raise OsanError(f"neighbourhood='all' is a variant of 'oswl' and 'vs-oswl', not of {self.name!r}")
+
+    @property
+    def aggregation(self) -> Literal["per-vertex", "per-subgraph"]:
+        """Which of the two multisets is formed first."""
+        return "per-vertex" if self.name in ("wl", "oswl", "id") else "per-subgraph"
+
+    def __str__(self) -> str:
+        ball = "ego" if self.hops is None else f"{self.hops}-ego"
+        if self.name == "wl":
+            return f"{'oblivious ' * self.oblivious}{self.k}-WL"
+        if self.name in ("id", "nested", "kernel"):
+            text = {"id": "ID-GNN", "nested": "nested GNN", "kernel": "GNN-as-kernel"}[self.name]
+            text = f"{self.k}-{text}" if self.k > 1 else text
+            return f"{text} test, {ball}" if self.hops is not None else f"{text} test"
+        text = {"oswl": "OSWL", "vs-oswl": "vertex-subgraph OSWL", "dss": "DSS-WL"}[self.name]
+        if self.what == "vertex" and self.operation == "mark":
+            text = text.replace("OSWL", f"{self.k}-OSWL")
+            text += "" if self.ordered else ", unordered"
+            text += f", mark {self.k}" * (self.name == "dss")
+        elif self.what == "ego":
+            text += f", {self.operation} {ball}{'+' * self.mark_centre}"
+        else:
+            text += f", {self.operation} {self.k} {self.what}"
+        return text + ", V(G)" * (self.neighbourhood == "all")
+
+
+def make_test(test: str | Test, k: int | None = None, **settings: Any) -> Test:
+    """A :class:`Test` from its name and settings; unknown settings are named with a suggestion."""
+    if isinstance(test, Test):
+        if k is not None or settings:
+            raise OsanError("settings are part of the given Test; pass a name to combine it with settings")
+        return test
+    known = set(Test.__dataclass_fields__) - {"name", "k"}
+    for name in settings:
+        if name not in known:
+            raise OsanError(f"setting {name!r} is not known{_suggest(name, sorted(known))}")
+    return Test(test, 1 if k is None else k, **settings)  # type: ignore[arg-type]
+
+
+def _suggest(value: object, allowed: Any) -> str:
+    names = [str(name) for name in allowed if name is not None]
+    close = get_close_matches(str(value), names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; choose from {', '.join(names)}"

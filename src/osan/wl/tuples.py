@@ -1,0 +1,104 @@
+"""k-WL: colours of k-tuples, folklore (the paper's) and oblivious."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osan.wl import kernels, memory, relabel
+from osan.wl.copies import BYTES_PER_COPY, atomic_types
+from osan.wl.encode import Colours, Encoded, Ints, pointers
+from osan.wl.settings import Test
+
+# Tuples are handed to threads in runs of about this many (tuple, w) pairs.
+WORK = 1 << 18
+
+
+def memory_needed(k: int, n: int) -> int:
+    """Bytes that k-WL takes at the peak on one graph with n vertices."""
+    return int(n**k) * (BYTES_PER_COPY + 8 + 4 * k) + 4 * n * n
+
+
+def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
+    """Refuse, with numbers, what would not fit."""
+    needed = sum(memory_needed(test.k, int(n)) for n in encoded.sizes)
+    allowed = memory.free_memory() // 2 if limit is None else limit
+    if needed <= allowed:
+        return
+    n, graphs = int(encoded.sizes.max()), len(encoded.sizes)
+    fitting = next(size for size in range(n, -1, -1) if graphs * memory_needed(test.k, size) <= allowed)
+    smaller = next(
+        (k for k in range(test.k - 1, 0, -1) if graphs * memory_needed(k, n) <= allowed), None
+    )
+    hint = f"n up to about {fitting} would fit" + (f", so would k = {smaller}" if smaller else "")
+    memory.require(needed, limit, f"{test} on {graphs} graphs with up to n = {n} vertices (k = {test.k})", hint)
+
+
+class Tuples:
+    """All k-tuples of all graphs: their atomic types and one round of k-WL.
+
+    With phi_j(v, w) the tuple v whose j-th entry is replaced by w, folklore k-WL refines the colour of v by
+    the multiset over w of (C(phi_1(v, w)), ..., C(phi_k(v, w))) (paper, appendix "Weisfeiler-Leman algorithm
+    (expanded)"), oblivious k-WL by the k multisets over w of C(phi_j(v, w)) for each j.
+    """
+
+    def __init__(self, encoded: Encoded, test: Test) -> None:
+        self.encoded, self.k, self.oblivious = encoded, test.k, test.oblivious
+        self.ptr = pointers(encoded.sizes**test.k)
+        self._blocks = self._make_blocks()
+
+    def _make_blocks(self) -> tuple[Ints, Ints, Ints, Ints]:
+        sizes, k = self.encoded.sizes, self.k
+        starts, ns, bases, lengths = [], [], [], []
+        for graph, n in enumerate(sizes.tolist()):
+            step = max(1, WORK // max(1, n * k))
+            begin = np.arange(0, n**k, step, dtype=np.int64)
+            starts.append(begin)
+            lengths.append(np.minimum(step, n**k - begin))
+            ns.append(np.full(len(begin), n))
+            bases.append(np.full(len(begin), self.ptr[graph]))
+        return tuple(np.concatenate(part).astype(np.int64) for part in (lengths, ns, starts, bases))  # type: ignore[return-value]
+
+    def start(self) -> Colours:
+        """atp of every tuple."""
+        graph = np.repeat(np.arange(len(self.encoded.sizes)), np.diff(self.ptr))
+        index = np.arange(self.ptr[-1]) - self.ptr[graph]
+        n = self.encoded.sizes[graph]
+        entries = [(index // n ** (self.k - 1 - j)) % n for j in range(self.k)]
+        return atomic_types(self.encoded, graph, np.stack(entries, axis=1).astype(np.int32))
+
+    def step(self, colours: Colours) -> tuple[Colours, int]:
+        """One round; returns the new colours and their number."""
+
+        def mismatches(ids: Colours, first: Ints) -> int:
+            order = np.argsort(ids, kind="stable")
+            blocks = np.linspace(0, len(ids), 2 + len(self._blocks[0])).astype(np.int64)
+            return int(
+                kernels.tuple_mismatches(
+                    ids, first, order, colours, self.k, blocks, self.ptr, self.encoded.sizes, self.oblivious, salts[-1]
+                )
+            )  # fmt: skip
+
+        salts: list[np.uint64] = []
+
+        def hashes(salt: np.uint64) -> relabel.Words:
+            salts.append(salt)
+            return kernels.tuple_words(  # type: ignore[no-any-return]
+                colours, self.k, *self._blocks, self.oblivious, salt, relabel.HASH_MASK
+            )
+
+        return relabel.exact(hashes, mismatches, colours)
+
+    def vertex_colours(self, colours: Colours) -> Colours:
+        """C(v) = C(v, ..., v) for the vertices of all graphs."""
+        diagonal = [
+            base + np.arange(n) * sum(n**j for j in range(self.k))
+            for base, n in zip(self.ptr[:-1].tolist(), self.encoded.sizes.tolist(), strict=True)
+        ]
+        return colours[np.concatenate(diagonal)]
+
+    def per_graph(self, colours: Colours) -> tuple[Colours, ...]:
+        """The colours of each graph as an array of shape (n, ..., n)."""
+        parts = np.split(colours, self.ptr[1:-1])
+        return tuple(
+            part.reshape((n,) * self.k) for part, n in zip(parts, self.encoded.sizes.tolist(), strict=True)
+        )

@@ -64,4 +64,6 @@ def read(path: Path) -> Processed:
             raise OsanError("no vertex features")
         return Processed(graphs, vertex, features["edge"], indices)
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise OsanError(f"{path}: not a processed dataset of osan ({error}); delete it to rebuild it") from error
+        raise OsanError(
+            f"{path}: not a processed dataset of osan ({error}); delete it to rebuild it"
+        ) from error

@@ -31,6 +31,8 @@ class Source:
         How many official folds there are, 0 if the official split is a single one.
     normalise
         Whether the paper trains on targets of zero mean and unit variance.
+    subset
+        Sizes of the parts of a random split of a part of the graphs; 80/10/10 % of all by default.
     downloads
         Whether ``read`` fetches missing files.
     """
@@ -46,6 +48,7 @@ class Source:
     splits: tuple[str, ...] = ("official",)
     folds: int = 0
     normalise: bool = False
+    subset: tuple[int, int, int] | None = None
     downloads: bool = True
     options: tuple[str, ...] = ()
 
@@ -89,7 +92,9 @@ def _tu(name: str, title: str, labels: str, licence: str, **task: object) -> Sou
     )
 
 
-def _sat(name: str, folder: str, file: str, source: str, licence: str, url: str = "", sha256: str = "") -> Source:
+def _sat(
+    name: str, folder: str, file: str, source: str, licence: str, url: str = "", sha256: str = ""
+) -> Source:
     return Source(
         name=name,
         folder=folder,
@@ -108,7 +113,9 @@ _SOURCES = (
     Source(
         name="zinc",
         folder="ZINC",
-        files=tuple(f"raw/{part}.{kind}" for part in ("train", "val", "test") for kind in ("pickle", "index")),
+        files=tuple(
+            f"raw/{part}.{kind}" for part in ("train", "val", "test") for kind in ("pickle", "index")
+        ),
         read=published.read_zinc,
         kind="regression",
         metric="mae",
@@ -136,6 +143,7 @@ _SOURCES = (
         metric="mae",
         normalise=True,
         splits=("official", "random"),
+        subset=published.SUBSET,
     ),
     _ogb("molesol", "regression", "rmse"),
     _ogb("molbace", "binary", "rocauc"),
@@ -169,8 +177,20 @@ _SOURCES = (
         f"{_OSAN}/CEXP/CEXP.txt",
         "ae5eb97be83386e4a36270d610c125ad2a598830205c98e6f1ec4ed6b59837ae",
     ),
-    _sat("exp-gnn-rni", "EXP/gnn-rni", "GRAPHSAT_pkl.txt", "ralphabb/GNN-RNI, the graphs of its pickle", "GPL-3.0"),
-    _sat("exp-gnn-rni-text", "EXP/gnn-rni", "GRAPHSAT.txt", "ralphabb/GNN-RNI, the graphs of its text", "GPL-3.0"),
+    _sat(
+        "exp-gnn-rni",
+        "EXP/gnn-rni",
+        "GRAPHSAT_pkl.txt",
+        "ralphabb/GNN-RNI, the graphs of its pickle",
+        "GPL-3.0",
+    ),
+    _sat(
+        "exp-gnn-rni-text",
+        "EXP/gnn-rni",
+        "GRAPHSAT.txt",
+        "ralphabb/GNN-RNI, the graphs of its text",
+        "GPL-3.0",
+    ),
     _sat("cexp-gnn-rni", "CEXP/gnn-rni", "GRAPHSAT.txt", "ralphabb/GNN-RNI", "GPL-3.0"),
     Source(
         name="csl",

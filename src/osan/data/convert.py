@@ -13,9 +13,7 @@ from osan.errors import OsanError
 from osan.graphs import Graph
 
 
-def from_graphs(
-    graphs: Sequence[Graph], y: Tensor, labels: Sequence[Hashable] | None = None
-) -> FlatDataset:
+def from_graphs(graphs: Sequence[Graph], y: Tensor, labels: Sequence[Hashable] | None = None) -> FlatDataset:
     """Flat storage of undirected graphs: both arcs of every edge, a self-loop once.
 
     Parameters

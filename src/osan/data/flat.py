@@ -29,7 +29,7 @@ class FlatDataset(Sequence[Data]):
         0, and where the dataset has them ``edge_attr`` (arcs, d) and ``y`` (graphs, targets) or (graphs,).
     vertex_ptr, edge_ptr
         Ascending, of shape (graphs + 1,).
-    index
+    ids
         The graphs of this subset, in order, as positions in the whole dataset; all by default.
 
     Examples
@@ -46,21 +46,21 @@ class FlatDataset(Sequence[Data]):
     tensors: Mapping[str, Tensor]
     vertex_ptr: Tensor
     edge_ptr: Tensor
-    index: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
+    ids: Tensor = field(default_factory=lambda: torch.empty(0, dtype=torch.long))
 
     def __post_init__(self) -> None:
         check_flat(self.tensors, self.vertex_ptr, self.edge_ptr)
-        if not self.index.numel():
-            object.__setattr__(self, "index", torch.arange(len(self.vertex_ptr) - 1))
+        if not self.ids.numel():
+            object.__setattr__(self, "ids", torch.arange(len(self.vertex_ptr) - 1))
 
     def __len__(self) -> int:
-        return len(self.index)
+        return len(self.ids)
 
     def __getitem__(self, position):  # type: ignore[no-untyped-def]
         """The graph at ``position`` as a PyG ``Data``; a slice or a tensor of positions gives a subset."""
         if not isinstance(position, int):
-            return self.subset(self.index[position])
-        i = int(self.index[position])
+            return self.subset(self.ids[position])
+        i = int(self.ids[position])
         vertices = slice(int(self.vertex_ptr[i]), int(self.vertex_ptr[i + 1]))
         edges = slice(int(self.edge_ptr[i]), int(self.edge_ptr[i + 1]))
         data = Data(num_nodes=vertices.stop - vertices.start, graph_id=torch.tensor([i]))
@@ -76,29 +76,29 @@ class FlatDataset(Sequence[Data]):
         count = len(self.vertex_ptr) - 1
         if int(index.min()) < 0 or int(index.max()) >= count:
             raise OsanError(f"graph index out of range: the dataset has the graphs 0 to {count - 1}")
-        return replace(self, index=index.to(torch.long))
+        return replace(self, ids=index.to(torch.long))
 
     @property
     def y(self) -> Tensor:
         """The targets of the subset's graphs, one row per graph."""
-        return self.tensors["y"][self.index]
+        return self.tensors["y"][self.ids]
 
     @property
     def num_vertices(self) -> Tensor:
         """The number of vertices of each graph of the subset."""
-        return (self.vertex_ptr[1:] - self.vertex_ptr[:-1])[self.index]
+        return (self.vertex_ptr[1:] - self.vertex_ptr[:-1])[self.ids]
 
     @property
     def num_arcs(self) -> Tensor:
         """The number of arcs of each graph: twice the number of edges, a self-loop counting once."""
-        return (self.edge_ptr[1:] - self.edge_ptr[:-1])[self.index]
+        return (self.edge_ptr[1:] - self.edge_ptr[:-1])[self.ids]
 
     def batch(self, positions: Tensor) -> Batch:
         """The graphs at ``positions`` of this subset as one PyG ``Batch`` with their ``graph_id``.
 
         Every tensor is gathered by one index; nothing is done per graph.
         """
-        graphs = self.index[positions]
+        graphs = self.ids[positions]
         vertices, ptr, batch = _rows(self.vertex_ptr, graphs)
         edges, edge_ptr, edge_batch = _rows(self.edge_ptr, graphs)
         steps = torch.arange(len(graphs) + 1)
@@ -176,7 +176,7 @@ class FlatLoader:
     def __iter__(self) -> Iterator[Batch]:
         count = len(self.dataset)
         order = torch.randperm(count, generator=self.generator) if self.shuffle else torch.arange(count)
-        for positions in order.split(self.batch_size):
+        for positions in torch.split(order, self.batch_size):
             yield self.dataset.batch(positions)
 
 
@@ -204,7 +204,9 @@ def flatten(graphs: Sequence[Data]) -> FlatDataset:
             values = [v.reshape(-1, 1) if v.dim() == 1 else v for v in values]
         first = values[0]
         for i, v in enumerate(values):
-            fits = v.shape[0] == 2 and v.dim() == 2 if name == "edge_index" else v.shape[1:] == first.shape[1:]
+            fits = (
+                v.shape[0] == 2 and v.dim() == 2 if name == "edge_index" else v.shape[1:] == first.shape[1:]
+            )
             if not fits or v.dtype != first.dtype:
                 expected = "(2, arcs)" if name == "edge_index" else ("rows", *first.shape[1:])
                 raise OsanError(

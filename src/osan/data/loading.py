@@ -15,7 +15,15 @@ from osan.data.catalogue import PUBLISHED, Source
 from osan.data.flat import FlatDataset
 from osan.data.generated import EMBEDDED
 from osan.data.paths import cache_root, data_root, fingerprint, stage, workspace
-from osan.data.splits import Split, check_fold, checked, fold_split, random_split, stratified_fold
+from osan.data.splits import (
+    Split,
+    check_fold,
+    checked,
+    fold_split,
+    random_split,
+    stratified_fold,
+    subset_split,
+)
 from osan.data.task import Kind, Normalisation, Task
 from osan.errors import OsanError
 
@@ -157,7 +165,9 @@ def _read(source: Source, work: Path, place: Path | None, options: dict[str, Any
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         if place is None:
-            raise OsanError(f"{source.name} could not be downloaded ({reason}); {_where_to_put(source)}") from error
+            raise OsanError(
+                f"{source.name} could not be downloaded ({reason}); {_where_to_put(source)}"
+            ) from error
         raise OsanError(
             f"{source.name}: the raw files in {place / source.folder} could not be read ({reason}); "
             "replace them by the published ones"
@@ -175,7 +185,11 @@ def _keep(work: Path, target: Path) -> None:
 def _where_to_put(source: Source, root: Folder = None) -> str:
     place = data_root(root)
     lacking = source.missing(place) if place is not None else [f"{source.folder}/{f}" for f in source.files]
-    fetch = f"or run `osan data prepare {source.name}` with a network" if source.downloads else "it has no download"
+    fetch = (
+        f"or run `osan data prepare {source.name}` with a network"
+        if source.downloads
+        else "it has no download"
+    )
     return (
         f"{source.name} needs the files {', '.join(lacking)} in "
         f"{place or 'the folder that OSAN_DATA (or --data) names'}; {fetch}"
@@ -219,8 +233,8 @@ def _split(
         raise OsanError(f"the {split} split of {source.name} has no folds, but fold={fold} was asked for")
     fold = fold or 0
     if split == "random":
-        if source.name == "alchemy":
-            return subset_split(count, seed), f"random 10000/1000/1000 of {count}, seed {seed}"
+        if source.subset:
+            return subset_split(count, source.subset, seed), f"random {source.subset} of {count}, seed {seed}"
         return random_split(count, seed), f"random 80/10/10, seed {seed}"
     if split == "stratified":
         parts = stratified_fold(processed.graphs.tensors["y"].reshape(-1), fold, seed, same=same)
@@ -232,12 +246,9 @@ def _split(
     check_fold(fold, source.folds)
     words = f"official fold {fold} of {source.folds}"
     if f"fold{fold}/val" in indices:
-        return checked({part: indices[f"fold{fold}/{part}"] for part in ("train", "val", "test")}, count), words
+        return checked(
+            {part: indices[f"fold{fold}/{part}"] for part in ("train", "val", "test")}, count
+        ), words
     tests = [indices[f"fold{i}/test"] for i in range(source.folds)]
     parts = fold_split(tests, fold, same)
     return checked(parts, count, overlap=same), words
-
-
-def subset_split(count: int, seed: int) -> Split:
-    """12,000 of ``count`` graphs drawn uniformly at random, as the paper does for Alchemy and QM9."""
-    raise NotImplementedError

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,13 +27,15 @@ def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
 
 
 def cache_root(cache: str | os.PathLike[str] | None = None) -> Path:
-    """The folder for downloads and processed files: ``cache``, else ``$OSAN_CACHE``, else ``~/.cache/osan``."""
+    """The folder for processed files and downloads: ``cache``, ``$OSAN_CACHE`` or ``~/.cache/osan``."""
     given = cache if cache is not None else os.environ.get("OSAN_CACHE")
     path = Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "osan").expanduser()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise OsanError(f"cannot create the cache folder {path}: {error}; set OSAN_CACHE to another") from error
+        raise OsanError(
+            f"cannot create the cache folder {path}: {error}; set OSAN_CACHE to another"
+        ) from error
     return path
 
 
@@ -48,9 +51,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    # Not mkstemp, whose files no one else may read: the cache may be shared.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         yield temporary
         os.replace(temporary, path)

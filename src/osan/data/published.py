@@ -62,7 +62,11 @@ def read_qm9(root: Path, distances: bool = False) -> Processed:
     else:
         molecules = dataset._data.idx
     whole = FlatDataset(
-        {**whole.tensors, "x": torch.cat([whole.tensors["x"], position], dim=1), "y": whole.tensors["y"][:, :12]},
+        {
+            **whole.tensors,
+            "x": torch.cat([whole.tensors["x"], position], dim=1),
+            "y": whole.tensors["y"][:, :12],
+        },
         whole.vertex_ptr,
         whole.edge_ptr,
     )
@@ -149,7 +153,9 @@ def read_index_lines(path: Path, count: int) -> list[list[int]]:
         words = line.replace(",", " ").split()
         wrong = next((w for w in words if not (w.isdecimal() and int(w) < count)), None)
         if wrong is not None:
-            raise OsanError(f"{path}, line {number}: expected integers from 0 to {count - 1}, got {wrong[:20]!r}")
+            raise OsanError(
+                f"{path}, line {number}: expected integers from 0 to {count - 1}, got {wrong[:20]!r}"
+            )
         if words:
             out.append([int(w) for w in words])
     if not out:
@@ -179,7 +185,7 @@ def ranges(count: int) -> dict[str, Tensor]:
     """Training, validation and test graphs one after the other, as in the 12,000-graph subsets."""
     if count != sum(SUBSET):
         raise OsanError(f"expected the {sum(SUBSET)} graphs of the published subset, got {count}")
-    train, val, test = torch.arange(count).split(SUBSET)
+    train, val, test = torch.split(torch.arange(count), list(SUBSET))
     return {"train": train, "val": val, "test": test}
 
 
@@ -191,7 +197,9 @@ def check_gzip(path: Path) -> None:
             for line, _ in enumerate(stream, 1):  # noqa: B007
                 pass
     except (EOFError, OSError, zlib.error) as error:
-        raise OsanError(f"{path}, line {line + 1}: the compressed file is cut off or damaged ({error})") from error
+        raise OsanError(
+            f"{path}, line {line + 1}: the compressed file is cut off or damaged ({error})"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -36,7 +36,9 @@ def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Te
     except ImportError:
         raise OsanError("QM9 needs RDKit to read its molecules: pip install 'osan[molecules]'") from None
 
-    factory = ChemicalFeatures.BuildFeatureFactory(os.path.join(RDConfig.RDDataDir, "BaseFeatures.fdef"))
+    factory = ChemicalFeatures.BuildFeatureFactory(  # type: ignore[attr-defined]
+        os.path.join(RDConfig.RDDataDir, "BaseFeatures.fdef")
+    )
     old = graphs.tensors["x"]
     flags = torch.zeros(len(old), 6)
     edge_attr = graphs.tensors["edge_attr"].clone()
@@ -65,7 +67,9 @@ def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Te
                 arcs = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
                 ends = graphs.tensors["edge_index"][:, arcs].t().tolist()
                 rings = {
-                    (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds() if bond.GetIsAromatic()
+                    (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx())
+                    for bond in mol.GetBonds()
+                    if bond.GetIsAromatic()
                 }
                 hit = [arcs.start + i for i, (u, v) in enumerate(ends) if (u, v) in rings or (v, u) in rings]
                 edge_attr[hit] = torch.tensor([0.0, 0.0, 0.0, 1.0])

@@ -25,6 +25,14 @@ def random_split(count: int, seed: int, fractions: tuple[float, float, float] = 
     return _cut(order, fractions)
 
 
+def subset_split(count: int, sizes: tuple[int, int, int], seed: int) -> Split:
+    """Parts of the given sizes out of ``count`` graphs, drawn uniformly at random."""
+    if sum(sizes) > count:
+        raise OsanError(f"cannot draw {sum(sizes)} graphs out of {count}")
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(count)[: sum(sizes)])
+    return dict(zip(PARTS, torch.split(order, list(sizes)), strict=True))
+
+
 def stratified_fold(labels: Tensor, fold: int, seed: int, folds: int = 10, same: bool = False) -> Split:
     """Fold ``fold`` of scikit-learn's ``StratifiedKFold(folds, shuffle=True, random_state=seed)`` is tested.
 
@@ -34,10 +42,12 @@ def stratified_fold(labels: Tensor, fold: int, seed: int, folds: int = 10, same:
     from sklearn.model_selection import StratifiedKFold
 
     check_fold(fold, folds)
-    classes, counts = labels.unique(return_counts=True)
+    classes, counts = torch.unique(labels, return_counts=True)
     if len(classes) < 2 or int(counts.min()) < folds:
         raise OsanError(f"{folds} stratified folds need two classes of at least {folds} graphs each")
-    parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(np.zeros(len(labels)), labels.numpy())
+    parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(
+        np.zeros(len(labels)), labels.numpy()
+    )
     tests = [torch.from_numpy(test) for _, test in parts]
     return fold_split(tests, fold, same)
 
@@ -61,7 +71,8 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
 
     groups: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(smiles):
-        groups[MurckoScaffold.MurckoScaffoldSmiles(smiles=text, includeChirality=True)].append(i)
+        scaffold = MurckoScaffold.MurckoScaffoldSmiles(smiles=text, includeChirality=True)  # type: ignore[no-untyped-call]
+        groups[scaffold].append(i)
     ordered = sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True)
     first, second = fractions[0] * len(smiles), (fractions[0] + fractions[1]) * len(smiles)
     parts: dict[str, list[int]] = {part: [] for part in PARTS}
@@ -73,7 +84,9 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
             parts["val"] += group
         else:
             parts["test"] += group
-    return checked({part: torch.tensor(index, dtype=torch.long) for part, index in parts.items()}, len(smiles))
+    return checked(
+        {part: torch.tensor(index, dtype=torch.long) for part, index in parts.items()}, len(smiles)
+    )
 
 
 def given_split(names: Sequence[str], where: str, lines: Sequence[int]) -> Split:
@@ -96,7 +109,7 @@ def checked(split: Split, count: int, overlap: bool = False) -> Split:
     every = torch.cat([split[part] for part in PARTS])
     if int(every.min()) < 0 or int(every.max()) >= count:
         raise OsanError(f"the split names graph {int(every.max())}, but the graphs are 0 to {count - 1}")
-    if not overlap and len(every.unique()) != len(every):
+    if not overlap and len(torch.unique(every)) != len(every):
         raise OsanError("the parts of the split overlap")
     return split
 
@@ -112,5 +125,5 @@ def _cut(order: np.ndarray, fractions: tuple[float, float, float]) -> Split:
     if count < 3:
         raise OsanError(f"a split needs at least 3 graphs, got {count}")
     val, test = (max(1, int(fraction * count)) for fraction in fractions[1:])
-    train, validation, testing = torch.from_numpy(order).split((count - val - test, val, test))
+    train, validation, testing = torch.split(torch.from_numpy(order), [count - val - test, val, test])
     return {"train": train, "val": validation, "test": testing}

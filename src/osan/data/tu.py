@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -92,13 +93,15 @@ def read_tu(folder: Path) -> FlatDataset:
     graphs = check_tu(folder, prefix)
     data, slices, _ = read_tu_data(str(folder), prefix)
     if data.y is None:
-        raise OsanError(f"{folder}: neither {prefix}_graph_labels.txt nor {prefix}_graph_attributes.txt found")
+        raise OsanError(
+            f"{folder}: neither {prefix}_graph_labels.txt nor {prefix}_graph_attributes.txt found"
+        )
     # PyG takes as many targets as vertices for targets of the vertices.
     data.y = data.y.reshape(graphs, -1)
     return from_collated(data, slices)
 
 
-def _numbers(path: Path, integers: bool, columns: int | None = None) -> npt.NDArray[np.float64]:
+def _numbers(path: Path, integers: bool, columns: int | None = None) -> npt.NDArray[Any]:
     """The rows of a file of comma-separated numbers; the first wrong line is named."""
     try:
         text = path.read_bytes().decode("ascii")
@@ -107,21 +110,23 @@ def _numbers(path: Path, integers: bool, columns: int | None = None) -> npt.NDAr
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise OsanError(f"{path}, line {line}: expected numbers, found the byte {error.object[error.start]}") from error
+        place = error.object[: error.start].count(b"\n") + 1
+        raise OsanError(
+            f"{path}, line {place}: expected numbers, found the byte {error.object[error.start]}"
+        ) from error
     lines = text.split("\n")
     if lines[-1].strip() == "":
         lines.pop()
     pattern = _INTEGER_ROW if integers else _ROW
     width = columns
-    for number, line in enumerate(lines, 1):
+    for place, line in enumerate(lines, 1):
         if not pattern.fullmatch(line):
             kind = "integers" if integers else "numbers"
-            raise OsanError(f"{path}, line {number}: expected {kind} separated by commas, got {line[:40]!r}")
+            raise OsanError(f"{path}, line {place}: expected {kind} separated by commas, got {line[:40]!r}")
         count = line.count(",") + 1
         width = width or count
         if count != width:
-            raise OsanError(f"{path}, line {number}: expected {width} values, got {count}")
+            raise OsanError(f"{path}, line {place}: expected {width} values, got {count}")
     if not lines:
         raise OsanError(f"{path}, line 1: the file is empty")
     values = np.fromstring(",".join(lines), dtype=np.int64 if integers else np.float64, sep=",")

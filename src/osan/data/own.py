@@ -1,0 +1,261 @@
+"""Your own graphs: graph6 with a file of labels, a PyG list, or a TU folder becomes a task."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.data.convert import from_graphs
+from osan.data.flat import FlatDataset, flatten
+from osan.data.published import quiet
+from osan.data.splits import Split, random_split
+from osan.data.table import number, read_bytes
+from osan.data.task import Features, Kind, Normalisation, Task
+from osan.data.tu import read_tu
+from osan.errors import OsanError
+from osan.graphs import read_graphs
+
+_METRIC = {"regression": "mae", "binary": "accuracy", "multiclass": "accuracy"}
+
+
+def load_graphs(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | os.PathLike[str] | None = None,
+    kind: Kind = "regression",
+    seed: int = 0,
+    metric: str | None = None,
+) -> Task:
+    """Graphs from a file or folder, split 80/10/10 at random by ``seed``.
+
+    Parameters
+    ----------
+    path
+        A file of ``Data`` objects (``.pt``, saved by ``torch.save(list_of_data, path)``; nothing but plain
+        tensors and PyG's own classes is accepted), a TU folder (``NAME_A.txt``, ...), or any file of graphs
+        that :func:`osan.graphs.read_graphs` takes, such as graph6.
+    labels
+        For files of the last sort: a text file of one line per graph, with the targets separated by blanks
+        or commas.
+    kind
+        What the targets are; see :class:`~osan.data.task.Task`. Classes may have any names in ``labels``.
+    metric
+        By default ``"mae"`` for regression, else ``"accuracy"``.
+    """
+    path = Path(path)
+    if kind not in _METRIC:
+        raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
+    if path.is_dir():
+        raw = path if list(path.glob("*_A.txt")) else path / "raw"
+        graphs = read_tu(raw)
+    elif path.suffix.lower() == ".pt":
+        graphs = flatten(read_pt(path))
+    elif labels is None:
+        raise OsanError(f"{path}: a file of graphs needs labels, a text file with one line per graph")
+    else:
+        plain = read_graphs(path)
+        alphabet = sorted({v for g in plain for v in g.vertex_labels or ()}, key=lambda v: (str(type(v)), v))
+        cells = _label_lines(Path(labels), len(plain))
+        graphs = from_graphs(plain, _label_targets(cells, kind, Path(labels)), alphabet or None)
+    y, num_targets = _typed(graphs, kind, path)
+    graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
+    return own_task(
+        path.name,
+        graphs,
+        random_split(len(graphs), seed),
+        kind,
+        num_targets,
+        metric,
+        describe(graphs.tensors["x"], "x"),
+        describe(graphs.tensors["edge_attr"], "edge_attr") if "edge_attr" in graphs.tensors else None,
+        f"random 80/10/10, seed {seed}",
+        str(path),
+    )
+
+
+def read_pt(path: Path) -> list[Data]:
+    """A list of PyG ``Data`` written by ``torch.save``; no other class is ever built from the file."""
+    from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
+    from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
+
+    safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
+    try:
+        with quiet(), torch.serialization.safe_globals(safe):
+            content = torch.load(path, weights_only=True, map_location="cpu")
+    except FileNotFoundError:
+        raise OsanError(f"{path} does not exist") from None
+    except (zipfile.BadZipFile, Exception) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise OsanError(f"{path}: not a list of PyG Data that can be loaded safely ({reason})") from error
+    if not isinstance(content, list | tuple) or not content:
+        raise OsanError(f"{path}: expected a list of PyG Data, got {type(content).__name__}")
+    for i, data in enumerate(content):
+        _check_data(data, f"{path}, graph {i}")
+    return [_plain(data) for data in content]
+
+
+def own_task(
+    name: str,
+    graphs: FlatDataset,
+    parts: Split,
+    kind: Kind,
+    num_targets: int,
+    metric: str | None,
+    vertex: Features,
+    edge: Features | None,
+    split: str,
+    source: str,
+) -> Task:
+    """The task over a user's graphs: regression targets are normalised by the training split."""
+    train = graphs.subset(parts["train"])
+    return Task(
+        name=name,
+        train=train,
+        val=graphs.subset(parts["val"]),
+        test=graphs.subset(parts["test"]),
+        kind=kind,
+        num_targets=num_targets,
+        metric=metric or _METRIC[kind],
+        vertex_features=vertex,
+        edge_features=edge,
+        normalisation=Normalisation.of(train.y) if kind == "regression" else None,
+        split=split,
+        source=source,
+        licence="yours",
+    )
+
+
+def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]:
+    """Class numbers of names in sorted order (as numbers if all are), -1 where missing, and their count.
+
+    >>> class_targets(["b", "a", None, "b"], "file")
+    (tensor([ 1,  0, -1,  1]), 2)
+    """
+    present = {name for name in names if name is not None}
+    numeric = all(name.lstrip("-").isdecimal() for name in present)
+    classes = sorted(present, key=int if numeric else None)
+    if len(classes) < 2:
+        raise OsanError(f"{where}: classification needs at least two classes, got {classes}")
+    code = {name: i for i, name in enumerate(classes)}
+    return torch.tensor([-1 if name is None else code[name] for name in names]), len(classes)
+
+
+def describe(values: Tensor, what: str) -> Features:
+    """Columns of non-negative integers are categories, all others numbers."""
+    if values.shape[1] == 0:
+        raise OsanError(f"{what} has no columns; leave it out")
+    if values.is_floating_point():
+        if not bool(values.isfinite().all()):
+            raise OsanError(
+                f"{what} must be finite, but row {int((~values.isfinite()).any(1).nonzero()[0])} is not"
+            )
+        return Features(width=values.shape[1])
+    if len(values) and int(values.min()) < 0:
+        raise OsanError(f"{what} holds {int(values.min())}; categories must be integers from 0")
+    return Features(
+        sizes=tuple((values.max(dim=0).values + 1).tolist()) if len(values) else (1,) * values.shape[1]
+    )
+
+
+def _label_lines(path: Path, count: int) -> list[list[str]]:
+    """The words of each line; as many lines as graphs."""
+    content = read_bytes(path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise OsanError(f"{path}, line {line}: not UTF-8 text") from error
+    lines = text.split("\n")
+    if lines and not lines[-1].strip():
+        lines.pop()
+    if len(lines) != count:
+        raise OsanError(
+            f"{path}, line {min(len(lines), count) + 1}: expected {count} lines, one per graph, "
+            f"got {len(lines)}"
+        )
+    rows = [line.replace(",", " ").split() for line in lines]
+    for i, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]) or not row:
+            raise OsanError(f"{path}, line {i}: expected {max(1, len(rows[0]))} values, got {len(row)}")
+    return rows
+
+
+def _label_targets(rows: list[list[str]], kind: Kind, path: Path) -> Tensor:
+    if kind == "multiclass":
+        if len(rows[0]) != 1:
+            raise OsanError(f"{path}, line 1: expected one class per line, got {len(rows[0])} values")
+        return class_targets([row[0] for row in rows], str(path))[0]
+    return torch.tensor(
+        [[number(cell, f"{path}, line {i}") for cell in row] for i, row in enumerate(rows, 1)]
+    ).float()
+
+
+def _typed(graphs: FlatDataset, kind: Kind, path: Path) -> tuple[Tensor, int]:
+    """Targets in the shape of their kind, and the number of outputs."""
+    if "y" not in graphs.tensors:
+        raise OsanError(f"{path}: the graphs have no targets y")
+    y = graphs.tensors["y"]
+    y = y.reshape(len(y), -1)
+    if kind == "regression":
+        return y.float(), y.shape[1]
+    if kind == "binary":
+        values = y.double()
+        wrong = (~(values.isnan() | (values == 0) | (values == 1))).any(dim=1).nonzero()
+        if len(wrong):
+            raise OsanError(
+                f"{path}, graph {int(wrong[0])}: a binary target must be 0 or 1, "
+                f"got {y[int(wrong[0])].tolist()}"
+            )
+        return y.float(), y.shape[1]
+    if y.shape[1] != 1 or bool((y.double() % 1 != 0).any()) or int(y.min()) < 0:
+        raise OsanError(
+            f"{path}: a class must be one integer from 0 per graph, got y of shape {tuple(y.shape)}"
+        )
+    return y.reshape(-1).long(), int(y.max()) + 1
+
+
+def _check_data(data: Any, where: str) -> None:
+    """Raise unless ``data`` is a ``Data`` whose tensors fit together."""
+    if not isinstance(data, Data):
+        raise OsanError(f"{where}: expected a PyG Data, got {type(data).__name__}")
+    for name in ("edge_index", "y"):
+        if not isinstance(data.get(name), Tensor):
+            raise OsanError(f"{where}: {name} must be a tensor, got {type(data.get(name)).__name__}")
+    edge_index = data.edge_index
+    if edge_index.dtype != torch.long or edge_index.dim() != 2 or len(edge_index) != 2:
+        raise OsanError(
+            f"{where}: edge_index must be int64 of shape (2, arcs), "
+            f"got {edge_index.dtype} of {tuple(edge_index.shape)}"
+        )
+    for name, rows in (("x", None), ("edge_attr", edge_index.shape[1])):
+        value = data.get(name)
+        if value is None:
+            continue
+        if (
+            not isinstance(value, Tensor)
+            or value.dim() not in (1, 2)
+            or value.is_complex()
+            or value.is_sparse
+        ):
+            raise OsanError(f"{where}: {name} must be a dense tensor of shape (rows, columns)")
+        if rows is not None and len(value) != rows:
+            raise OsanError(f"{where}: {name} must have {rows} rows, one per arc, got {len(value)}")
+    if data.get("x") is None and not isinstance(data.get("num_nodes"), int):
+        raise OsanError(f"{where}: the number of vertices is unknown; give x or num_nodes")
+
+
+def _plain(data: Data) -> Data:
+    """The tensors that count, with integers as int64 and numbers as float32."""
+    out = Data(edge_index=data.edge_index, num_nodes=int(data.num_nodes))
+    for name in ("x", "edge_attr", "y"):
+        value = data.get(name)
+        if value is not None:
+            out[name] = value.detach().float() if value.is_floating_point() else value.detach().long()
+    return out

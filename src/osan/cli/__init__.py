@@ -7,6 +7,7 @@ import sys
 import click
 import typer
 
+from osan.cli.data import app as data_app
 from osan.errors import OsanError
 
 app = typer.Typer(
@@ -16,6 +17,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data_app, name="data")
 
 
 def main() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,30 +46,33 @@ def info(name: str, data: Data = None, as_json: Json = False) -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="A dataset, or a CSV, TSV or Parquet file with SMILES.")],
+    name: Annotated[str, typer.Argument(help="A dataset, or a file or folder of your own.")],
     data: Data = None,
-    smiles: Annotated[str, typer.Option(help="Own file: the column with SMILES.")] = "smiles",
-    target: Annotated[list[str] | None, typer.Option(help="Own file: a target column (repeatable).")] = None,
+    smiles: Annotated[str, typer.Option(help="Own table: the column with SMILES.")] = "smiles",
+    target: Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
     kind: Annotated[str, typer.Option(help="Own file: regression, binary or multiclass.")] = "regression",
-    split: Annotated[str, typer.Option(help="Own file: random, scaffold, or a column's name.")] = "random",
+    split: Annotated[str, typer.Option(help="Own table: random, scaffold, or a column's name.")] = "random",
     seed: Annotated[int, typer.Option(help="Own file: seed of the random split.")] = 0,
-    rejected: Annotated[Path, typer.Option(help="Own file: where unusable rows are listed.")] = Path("rejected.csv"),
+    rejected: Annotated[Path, typer.Option(help="Own table: where to list bad rows.")] = Path("rejected.csv"),
     as_json: Json = False,
 ) -> None:
     """Process a dataset into the cache, downloading what is missing; or check a file of your own."""
-    from osan.data.molecules import load_table
+    from osan.data import load_graphs, load_table, names
     from osan.data.summary import describe_dataset, statistics
 
-    if Path(name).suffix:
-        task = load_table(
-            name, smiles, target or ["y"], kind=kind, split=split, seed=seed, rejected=rejected  # type: ignore[arg-type]
-        )
-        with rejected.open(encoding="utf-8") as stream:
-            bad = sum(1 for _ in stream) - 1
-        _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)
+    if name in names() or not (Path(name).suffix or Path(name).exists()):
+        _download(name, data)
+        _show(describe_dataset(name, data), as_json)
         return
-    _download(name, data)
-    _show(describe_dataset(name, data), as_json)
+    own: Any = kind  # checked by the readers
+    if not set(Path(name).suffixes) & {".csv", ".tsv", ".parquet", ".pq"}:
+        _show(statistics(load_graphs(name, labels=labels, kind=own, seed=seed)), as_json)
+        return
+    task = load_table(name, smiles, target or ["y"], kind=own, split=split, seed=seed, rejected=rejected)
+    with rejected.open(encoding="utf-8", newline="") as stream:
+        bad = sum(1 for _ in csv.reader(stream)) - 1
+    _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)
 
 
 def _download(name: str, data: Path | None) -> None:
@@ -82,8 +87,9 @@ def _download(name: str, data: Path | None) -> None:
 
     cache = cache_root()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    console = Console(file=sys.stderr)  # this very stream, for loaders' own output is swallowed meanwhile
     done = Event()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(name, total=None)
 
         def watch() -> None:

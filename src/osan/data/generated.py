@@ -20,12 +20,13 @@ CSL_SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 
 
 def twisted_task(seed: int = 0, k: int = 2, num_pairs: int = 20, copies: int = 10) -> Task:
-    """Twisted or not? Solvable by k-OSAN, not by (k - 1)-OSAN (see :func:`~osan.data.twisted.twisted_pairs`).
+    """Twisted CFI graph or not: k-OSAN can tell, (k - 1)-OSAN cannot.
 
-    Each of the ``2 * num_pairs`` graphs comes in ``copies`` random numberings: one in ten is in the
-    validation split, one in ten in the test split, at least one in each. A network that is blind to the
-    twist gives both graphs of a pair the same answer, so its accuracy is exactly 1/2 on every split;
-    invariant networks see nothing new in the test split, so what they reach there is what they can express.
+    The pairs are those of :func:`~osan.data.twisted.twisted_pairs`. Each of the ``2 * num_pairs`` graphs
+    comes in ``copies`` random numberings: one in ten is in the validation split, one in ten in the test
+    split, at least one in each. A network that is blind to the twist gives both graphs of a pair the same
+    answer, so its accuracy is exactly 1/2 on every split; invariant networks see nothing new in the test
+    split, so what they reach there is what they can express.
 
     >>> task = twisted_task(seed=0, k=1, num_pairs=2, copies=5)
     >>> [len(part) for part in task.splits.values()], task.vertex_features.sizes
@@ -51,7 +52,10 @@ def csl_task(seed: int = 0, copies: int = 15) -> Task:
 
 
 def planted_task(seed: int = 0, num_graphs: int = 1000) -> Task:
-    """The sum of the features of the one triangle (see :func:`~osan.data.planted.planted_motif`)."""
+    """The sum of the features of the one triangle in a tree.
+
+    The graphs are those of :func:`~osan.data.planted.planted_motif`.
+    """
     graphs = flatten(planted_motif(num_graphs, seed))
     return _task("planted-motif", graphs, random_split(num_graphs, seed), "regression", 1, "mae", 2)
 

@@ -139,13 +139,13 @@ def prepare(
             except OsanError:
                 file.unlink()  # damaged: built again below
     elif not (download and source.downloads):
-        raise OsanError(_where_to_put(source, root))
+        raise OsanError(where_to_put(source, root))
     with workspace(cache_root(cache)) as folder:
         work = folder / source.folder
         if place is not None:
             stage(place / source.folder, work)
         else:
-            work.parent.mkdir(parents=True)
+            work.parent.mkdir(parents=True, exist_ok=True)
         processed = _read(source, work, place, options)
         if place is None:
             place = cache_root(cache) / "raw"
@@ -162,11 +162,13 @@ def _read(source: Source, work: Path, place: Path | None, options: dict[str, Any
         # Say where the file really is, not where it was staged.
         real = str(error).replace(str(work), str(place / source.folder if place else work))
         raise OsanError(real) from error
+    except ImportError as error:
+        raise OsanError(f"{source.name} needs {error.name}: pip install 'osan[molecules]'") from error
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"
         if place is None:
             raise OsanError(
-                f"{source.name} could not be downloaded ({reason}); {_where_to_put(source)}"
+                f"{source.name} could not be downloaded ({reason}); {where_to_put(source)}"
             ) from error
         raise OsanError(
             f"{source.name}: the raw files in {place / source.folder} could not be read ({reason}); "
@@ -182,7 +184,8 @@ def _keep(work: Path, target: Path) -> None:
     os.replace(work, target)
 
 
-def _where_to_put(source: Source, root: Folder = None) -> str:
+def where_to_put(source: Source, root: Folder = None) -> str:
+    """One sentence: which files are missing, where they go, and how to fetch them."""
     place = data_root(root)
     lacking = source.missing(place) if place is not None else [f"{source.folder}/{f}" for f in source.files]
     fetch = (

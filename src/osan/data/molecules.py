@@ -199,10 +199,11 @@ def _split(table: Table, smiles: str, split: str, rows: list[int], seed: int) ->
 
 def _rdkit() -> tuple[Any, Any]:
     try:
+        import ogb.utils.features  # noqa: F401
         from rdkit import Chem
         from rdkit.rdBase import BlockLogs
-    except ImportError:
-        raise OsanError("reading SMILES needs RDKit: pip install 'osan[molecules]'") from None
+    except ImportError as error:
+        raise OsanError(f"reading SMILES needs {error.name}: pip install 'osan[molecules]'") from None
     return Chem, BlockLogs
 
 

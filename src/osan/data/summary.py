@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
+from osan.data.catalogue import PUBLISHED
 from osan.data.corpora import CORPORA
 from osan.data.flat import FlatDataset
 from osan.data.generated import EMBEDDED
-from osan.data.loading import PUBLISHED, Folder, cached_file, load, locate
+from osan.data.loading import Folder, cached_file, find, load, locate, where_to_put
 from osan.data.paths import data_root
 from osan.data.task import Features, Task
 
@@ -41,8 +42,23 @@ def _row(name: str, task: str, ready: str, source: str, licence: str) -> dict[st
 
 
 def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> dict[str, Any]:
-    """The statistics of a dataset by name (see :func:`statistics`)."""
-    return statistics(load(name, root, cache=cache))
+    """The statistics of a dataset by name (see :func:`statistics`), or what is known without its files."""
+    if name not in EMBEDDED:
+        source = find(name)
+        if locate(source, root, cache) is None:
+            return {
+                "name": name,
+                "ready": "missing",
+                "task": source.kind,
+                "metric": source.metric,
+                "needs": where_to_put(source, root),
+                "source": source.source,
+                "licence": source.licence,
+            }
+    return {
+        **statistics(load(name, root, cache=cache)),
+        "ready": "embedded" if name in EMBEDDED else "cached",
+    }
 
 
 def statistics(task: Task) -> dict[str, Any]:
@@ -101,4 +117,4 @@ def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
         for pair in pairs:
             categories[pair.category] = categories.get(pair.category, 0) + 1
         facts = {"pairs": len(pairs), "categories": categories}
-    return {"name": name, **facts, "source": origin, "licence": licence}
+    return {"name": name, **facts, "ready": "raw", "source": origin, "licence": licence}

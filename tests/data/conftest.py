@@ -24,7 +24,9 @@ def real(osan_data: Path, session_cache: Path):
     return load_real
 
 
-def write_tu(folder: Path, name: str, graphs: int, seed: int = 0, targets: int = 12) -> dict[str, np.ndarray]:
+def _write_tu(
+    folder: Path, name: str, graphs: int, seed: int = 0, targets: int = 12
+) -> dict[str, np.ndarray]:
     """A random TU folder: vertex and edge labels, and regression targets or (``targets=0``) two classes.
 
     Every third graph has no edge, the last one among them. Returns what was written.
@@ -56,3 +58,9 @@ def write_tu(folder: Path, name: str, graphs: int, seed: int = 0, targets: int =
         out["y"] = np.arange(graphs) % 2
         np.savetxt(folder / f"{name}_graph_labels.txt", out["y"], fmt="%d")
     return out
+
+
+@pytest.fixture(scope="session")
+def write_tu():
+    """``write_tu(folder, name, graphs, ...)`` writes a small TU folder."""
+    return _write_tu

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -24,7 +24,7 @@ class Source:
     folder, files
         The raw files, relative to the data folder and to ``folder``.
     read
-        From a writable folder laid out like ``folder`` to the dataset; keyword options change the result.
+        From a writable folder laid out like ``folder`` to the dataset.
     splits
         The splits it can be given, the default first: ``"official"``, ``"random"``, ``"stratified"``.
     folds
@@ -35,6 +35,8 @@ class Source:
         Sizes of the parts of a random split of a part of the graphs; 80/10/10 % of all by default.
     downloads
         Whether ``read`` fetches missing files.
+    options
+        What can be asked for beyond that, each a step after reading.
     """
 
     name: str
@@ -50,7 +52,7 @@ class Source:
     normalise: bool = False
     subset: tuple[int, int, int] | None = None
     downloads: bool = True
-    options: tuple[str, ...] = ()
+    options: Mapping[str, Callable[[Processed], Processed]] = field(default_factory=dict)
 
     def missing(self, root: Path) -> list[str]:
         """The files that a data folder lacks."""
@@ -130,7 +132,7 @@ _SOURCES = (
         kind="regression",
         metric="mae",
         normalise=True,
-        options=("distances",),
+        options={"distances": published.with_distances},
         source="QM9 (MoleculeNet), through torch_geometric.datasets.QM9",
         licence="CC0 (QM9); MIT (MoleculeNet)",
     ),

@@ -7,12 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from osan.data import cache as store
 from osan.data.cache import Processed
 from osan.data.catalogue import PUBLISHED, Source
-from osan.data.flat import FlatDataset
 from osan.data.generated import EMBEDDED
 from osan.data.paths import cache_root, data_root, fingerprint, stage, workspace
 from osan.data.splits import (
@@ -24,7 +21,7 @@ from osan.data.splits import (
     stratified_fold,
     subset_split,
 )
-from osan.data.task import Kind, Normalisation, Task
+from osan.data.task import Task, make_task
 from osan.errors import OsanError
 
 Folder = str | os.PathLike[str] | None
@@ -76,24 +73,20 @@ def load(
     if name in EMBEDDED:
         return EMBEDDED[name](seed=seed, **_allowed(name, options, _parameters(EMBEDDED[name])))
     source = find(name)
-    options = _allowed(name, options, source.options)
-    processed = prepare(source, root, cache, download, **options)
+    wanted = _allowed(name, options, tuple(source.options))
+    processed = prepare(source, root, cache, download)
+    for option, value in wanted.items():
+        processed = source.options[option](processed) if value else processed
     parts, words = _split(source, processed, split, fold, seed, validate_on_test)
-    graphs = processed.graphs
-    y, num_targets = _targets(graphs.tensors["y"], source.kind)
-    graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
-    train, val, test = (graphs.subset(parts[part]) for part in ("train", "val", "test"))
-    return Task(
-        name=name,
-        train=train,
-        val=val,
-        test=test,
+    return make_task(
+        name,
+        processed.graphs,
+        parts,
         kind=source.kind,
-        num_targets=num_targets,
         metric=source.metric,
         vertex_features=processed.vertex_features,
         edge_features=processed.edge_features,
-        normalisation=Normalisation.of(train.y) if source.normalise else None,
+        normalise=source.normalise,
         split=words,
         source=source.source,
         licence=source.licence,
@@ -120,19 +113,17 @@ def locate(source: Source, root: Folder = None, cache: Folder = None) -> Path | 
     return None
 
 
-def cached_file(source: Source, place: Path, cache: Folder = None, **options: Any) -> Path:
-    """Where the processed dataset is or will be; the name changes with the raw files and the options."""
-    key = fingerprint(source.raw_files(place), store.FORMAT, source.name, repr(sorted(options.items())))
+def cached_file(source: Source, place: Path, cache: Folder = None) -> Path:
+    """Where the processed dataset is or will be; the name changes with the raw files."""
+    key = fingerprint(source.raw_files(place), store.FORMAT, source.name)
     return cache_root(cache) / f"{source.name}-{key}.safetensors"
 
 
-def prepare(
-    source: Source, root: Folder = None, cache: Folder = None, download: bool = False, **options: Any
-) -> Processed:
+def prepare(source: Source, root: Folder = None, cache: Folder = None, download: bool = False) -> Processed:
     """The processed dataset, from the cache if it is there and sound, else from its raw files."""
     place = locate(source, root, cache)
     if place is not None:
-        file = cached_file(source, place, cache, **options)
+        file = cached_file(source, place, cache)
         if file.is_file():
             try:
                 return store.read(file)
@@ -146,22 +137,22 @@ def prepare(
             stage(place / source.folder, work)
         else:
             work.parent.mkdir(parents=True, exist_ok=True)
-        processed = _read(source, work, place, options)
+        processed = _read(source, work, place)
         if place is None:
             place = cache_root(cache) / "raw"
             _keep(work, place / source.folder)
-    store.save(processed, cached_file(source, place, cache, **options))
+    store.save(processed, cached_file(source, place, cache))
     return processed
 
 
-def _read(source: Source, work: Path, place: Path | None, options: dict[str, Any]) -> Processed:
+def _read(source: Source, work: Path, place: Path | None) -> Processed:
     """Run the reader; whatever the loaders of others raise on broken files or networks is said in a line."""
     try:
-        return source.read(work, **options)
+        return source.read(work)
     except OsanError as error:
         # Say where the file really is, not where it was staged.
         real = str(error).replace(str(work), str(place / source.folder if place else work))
-        raise OsanError(real) from error
+        raise OsanError(f"{source.name}: {real}") from error
     except ImportError as error:
         raise OsanError(f"{source.name} needs {error.name}: pip install 'osan[molecules]'") from error
     except Exception as error:
@@ -210,13 +201,6 @@ def _parameters(function: Any) -> tuple[str, ...]:
     code = function.__code__
     every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return tuple(parameter for parameter in every if parameter != "seed")
-
-
-def _targets(y: Tensor, kind: Kind) -> tuple[Tensor, int]:
-    """``y`` in the shape and type of its kind, and the number of outputs."""
-    if kind == "multiclass":
-        return y.reshape(-1).long(), int(y.max()) + 1
-    return y.float().reshape(len(y), -1), y[0].numel()
 
 
 def _split(

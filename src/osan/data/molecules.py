@@ -15,11 +15,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.data.flat import flatten
-from osan.data.own import class_targets, own_task
+from osan.data.own import METRIC, class_targets
 from osan.data.paths import written_whole
 from osan.data.splits import Split, given_split, random_split, scaffold_split
 from osan.data.table import Table, number, read_table
-from osan.data.task import Features, Kind, Task
+from osan.data.task import Features, Kind, Task, make_task
 from osan.errors import OsanError
 
 
@@ -82,18 +82,22 @@ def load_table(
     if not molecules:
         reasons = "; ".join(f"line {r.line}: {r.reason}" for r in bad[:3]) or "it has no rows"
         raise OsanError(f"{path}: none of its {len(table.lines)} rows can be used ({reasons})")
+    from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
+
     parts = _split(table, smiles, split, rows, seed)
-    return own_task(
+    return make_task(
         path.name,
         flatten(molecules),
         parts,
-        kind,
-        num_targets,
-        metric,
-        Features(sizes=_atom_sizes()),
-        Features(sizes=_bond_sizes()),
-        f"{split}, seed {seed}" if split == "random" else split,
-        str(path),
+        kind=kind,
+        metric=metric or {**METRIC, "binary": "rocauc"}[kind],
+        vertex_features=Features(sizes=tuple(get_atom_feature_dims())),
+        edge_features=Features(sizes=tuple(get_bond_feature_dims())),
+        num_targets=num_targets,
+        normalise=kind == "regression",
+        split=f"{split}, seed {seed}" if split == "random" else split,
+        source=str(path),
+        licence="yours",
     )
 
 
@@ -205,15 +209,3 @@ def _rdkit() -> tuple[Any, Any]:
     except ImportError as error:
         raise OsanError(f"reading SMILES needs {error.name}: pip install 'osan[molecules]'") from None
     return Chem, BlockLogs
-
-
-def _atom_sizes() -> tuple[int, ...]:
-    from ogb.utils.features import get_atom_feature_dims
-
-    return tuple(get_atom_feature_dims())
-
-
-def _bond_sizes() -> tuple[int, ...]:
-    from ogb.utils.features import get_bond_feature_dims
-
-    return tuple(get_bond_feature_dims())

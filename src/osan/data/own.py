@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,15 @@ from torch_geometric.data import Data
 
 from osan.data.convert import from_graphs
 from osan.data.flat import FlatDataset, flatten
-from osan.data.published import quiet
-from osan.data.splits import Split, random_split
+from osan.data.published import PYG_CLASSES
+from osan.data.splits import random_split
 from osan.data.table import number, read_bytes
-from osan.data.task import Features, Kind, Normalisation, Task
+from osan.data.task import Features, Kind, Task, make_task
 from osan.data.tu import read_tu
 from osan.errors import OsanError
 from osan.graphs import read_graphs
 
-_METRIC = {"regression": "mae", "binary": "accuracy", "multiclass": "accuracy"}
+METRIC = {"regression": "mae", "binary": "accuracy", "multiclass": "accuracy"}
 
 
 def load_graphs(
@@ -50,7 +49,7 @@ def load_graphs(
         By default ``"mae"`` for regression, else ``"accuracy"``.
     """
     path = Path(path)
-    if kind not in _METRIC:
+    if kind not in METRIC:
         raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
     if path.is_dir():
         raw = path if list(path.glob("*_A.txt")) else path / "raw"
@@ -64,34 +63,31 @@ def load_graphs(
         alphabet = sorted({v for g in plain for v in g.vertex_labels or ()}, key=lambda v: (str(type(v)), v))
         cells = _label_lines(Path(labels), len(plain))
         graphs = from_graphs(plain, _label_targets(cells, kind, Path(labels)), alphabet or None)
-    y, num_targets = _typed(graphs, kind, path)
-    graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
-    return own_task(
+    check_targets(graphs, kind, path)
+    edge_attr = graphs.tensors.get("edge_attr")
+    return make_task(
         path.name,
         graphs,
         random_split(len(graphs), seed),
-        kind,
-        num_targets,
-        metric,
-        describe(graphs.tensors["x"], "x"),
-        describe(graphs.tensors["edge_attr"], "edge_attr") if "edge_attr" in graphs.tensors else None,
-        f"random 80/10/10, seed {seed}",
-        str(path),
+        kind=kind,
+        metric=metric or METRIC[kind],
+        vertex_features=describe(graphs.tensors["x"], "x"),
+        edge_features=None if edge_attr is None else describe(edge_attr, "edge_attr"),
+        normalise=kind == "regression",
+        split=f"random 80/10/10, seed {seed}",
+        source=str(path),
+        licence="yours",
     )
 
 
 def read_pt(path: Path) -> list[Data]:
     """A list of PyG ``Data`` written by ``torch.save``; no other class is ever built from the file."""
-    from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-    from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
-
-    safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
     try:
-        with quiet(), torch.serialization.safe_globals(safe):
+        with torch.serialization.safe_globals(PYG_CLASSES):
             content = torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError:
         raise OsanError(f"{path} does not exist") from None
-    except (zipfile.BadZipFile, Exception) as error:
+    except Exception as error:  # torch.load raises nearly anything on broken files
         reason = " ".join(str(error).split())[:200]
         raise OsanError(f"{path}: not a list of PyG Data that can be loaded safely ({reason})") from error
     if not isinstance(content, list | tuple) or not content:
@@ -99,37 +95,6 @@ def read_pt(path: Path) -> list[Data]:
     for i, data in enumerate(content):
         _check_data(data, f"{path}, graph {i}")
     return [_plain(data) for data in content]
-
-
-def own_task(
-    name: str,
-    graphs: FlatDataset,
-    parts: Split,
-    kind: Kind,
-    num_targets: int,
-    metric: str | None,
-    vertex: Features,
-    edge: Features | None,
-    split: str,
-    source: str,
-) -> Task:
-    """The task over a user's graphs: regression targets are normalised by the training split."""
-    train = graphs.subset(parts["train"])
-    return Task(
-        name=name,
-        train=train,
-        val=graphs.subset(parts["val"]),
-        test=graphs.subset(parts["test"]),
-        kind=kind,
-        num_targets=num_targets,
-        metric=metric or _METRIC[kind],
-        vertex_features=vertex,
-        edge_features=edge,
-        normalisation=Normalisation.of(train.y) if kind == "regression" else None,
-        split=split,
-        source=source,
-        licence="yours",
-    )
 
 
 def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]:
@@ -197,28 +162,22 @@ def _label_targets(rows: list[list[str]], kind: Kind, path: Path) -> Tensor:
     ).float()
 
 
-def _typed(graphs: FlatDataset, kind: Kind, path: Path) -> tuple[Tensor, int]:
-    """Targets in the shape of their kind, and the number of outputs."""
+def check_targets(graphs: FlatDataset, kind: Kind, path: Path) -> None:
+    """Raise unless ``y`` is there and fits its kind."""
     if "y" not in graphs.tensors:
         raise OsanError(f"{path}: the graphs have no targets y")
-    y = graphs.tensors["y"]
-    y = y.reshape(len(y), -1)
+    y = graphs.tensors["y"].reshape(len(graphs), -1).double()
     if kind == "regression":
-        return y.float(), y.shape[1]
-    if kind == "binary":
-        values = y.double()
-        wrong = (~(values.isnan() | (values == 0) | (values == 1))).any(dim=1).nonzero()
-        if len(wrong):
-            raise OsanError(
-                f"{path}, graph {int(wrong[0])}: a binary target must be 0 or 1, "
-                f"got {y[int(wrong[0])].tolist()}"
-            )
-        return y.float(), y.shape[1]
-    if y.shape[1] != 1 or bool((y.double() % 1 != 0).any()) or int(y.min()) < 0:
-        raise OsanError(
-            f"{path}: a class must be one integer from 0 per graph, got y of shape {tuple(y.shape)}"
-        )
-    return y.reshape(-1).long(), int(y.max()) + 1
+        wrong, expected = y.isinf(), "a finite number"
+    elif kind == "binary":
+        wrong, expected = ~(y.isnan() | (y == 0) | (y == 1)), "0 or 1"
+    else:
+        wrong, expected = (y < 0) | (y % 1 != 0), "one integer from 0"
+        wrong |= y.shape[1] != 1
+    bad = wrong.any(dim=1).nonzero()
+    if len(bad):
+        graph = int(bad[0])
+        raise OsanError(f"{path}, graph {graph}: a {kind} target must be {expected}, got {y[graph].tolist()}")
 
 
 def _check_data(data: Any, where: str) -> None:

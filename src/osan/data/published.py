@@ -9,13 +9,18 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import warnings
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
 from osan.data.cache import Processed
 from osan.data.flat import FlatDataset, concatenate, from_collated
@@ -23,6 +28,7 @@ from osan.data.task import Features
 from osan.data.tu import check_tu
 from osan.errors import OsanError
 
+PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
 SUBSET = (10_000, 1_000, 1_000)  # of ZINC, QM9 and Alchemy (paper, "Additional experimental details")
 CHARACTERISED = 130_831  # molecules of QM9 that PyG keeps
 
@@ -31,7 +37,7 @@ def read_zinc(root: Path) -> Processed:
     """ZINC-12k: one atom type out of 28 per vertex, one bond type out of 4 per edge."""
     from torch_geometric.datasets import ZINC
 
-    with quiet():
+    with loader():
         datasets = [ZINC(str(root), subset=True, split=split) for split in ("train", "val", "test")]
     parts = [from_collated(dataset._data, dataset.slices) for dataset in datasets]
     ends = np.cumsum([0] + [len(part) for part in parts])
@@ -42,17 +48,17 @@ def read_zinc(root: Path) -> Processed:
     return Processed(concatenate(parts), Features(sizes=(28,)), Features(sizes=(4,)), indices)
 
 
-def read_qm9(root: Path, distances: bool = False) -> Processed:
+def read_qm9(root: Path) -> Processed:
     """QM9, 12,000 molecules: 13 atom features and 3D coordinates, 4 bond types, the first 12 targets.
 
     A folder with all molecules is cut down to ``permutation(130831)[:12000]`` of numpy's seed 42; one with
-    12,000 is taken to be that subset. With ``distances`` the length of each bond is a fifth column.
+    12,000 is taken to be that subset.
     """
     from torch_geometric.datasets import QM9
 
     from osan.data.qm9 import atom_flags
 
-    with quiet():
+    with loader():
         dataset = QM9(str(root))
     whole = from_collated(dataset._data, dataset.slices)
     position, index = dataset._data.pos, None
@@ -72,25 +78,19 @@ def read_qm9(root: Path, distances: bool = False) -> Processed:
     )
     graphs = whole if index is None else compact(whole.subset(torch.from_numpy(index)))
     x, edge_attr = atom_flags(root / "raw" / "gdb9.sdf", molecules.tolist(), graphs)
-    if distances:
-        edge_attr = torch.cat([edge_attr, edge_lengths(graphs)], dim=1)
     tensors = {**graphs.tensors, "x": x, "edge_attr": edge_attr}
     graphs = FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr)
-    return Processed(graphs, Features(width=16), Features(width=edge_attr.shape[1]), ranges(len(graphs)))
+    return Processed(graphs, Features(width=16), Features(width=4), ranges(len(graphs)))
 
 
 def read_ogb(root: Path, name: str) -> Processed:
     """An ``ogbg-mol*`` dataset with OGB's categorical features and its scaffold split."""
     from ogb.graphproppred import PygGraphPropPredDataset
     from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
-    from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
-    from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
     for file in sorted(root.rglob("*.gz")):
         check_gzip(file)
-    safe = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
-    # ogb 1.3.6 calls torch.load as before torch 2.6, without weights_only=False.
-    with quiet(), torch.serialization.safe_globals(safe):
+    with loader():
         dataset = PygGraphPropPredDataset(name, root=str(root.parent))
         split = dataset.get_idx_split()
     graphs = from_collated(dataset._data, dataset.slices)
@@ -110,7 +110,7 @@ def read_tu_dataset(root: Path, name: str) -> Processed:
     raw = root / "raw"
     if raw.is_dir():
         check_tu(raw, name)
-    with quiet():
+    with loader():
         dataset = TUDataset(str(root.parent), name)
     graphs = from_collated(dataset._data, dataset.slices)
     edge_attr = graphs.tensors.get("edge_attr")
@@ -173,12 +173,19 @@ def compact(subset: FlatDataset) -> FlatDataset:
     return FlatDataset(tensors, batch.ptr, arcs)
 
 
-def edge_lengths(graphs: FlatDataset) -> Tensor:
-    """The Euclidean length of every arc; the last three columns of ``x`` are coordinates."""
+def with_distances(processed: Processed) -> Processed:
+    """The same with the Euclidean length of every arc as a further column of ``edge_attr``.
+
+    The last three columns of ``x`` are the coordinates (paper, "Downstream and baseline models").
+    """
+    graphs = processed.graphs
     offset = torch.repeat_interleave(graphs.vertex_ptr[:-1], graphs.edge_ptr.diff())
     u, v = graphs.tensors["edge_index"] + offset
     position = graphs.tensors["x"][:, -3:]
-    return (position[u] - position[v]).norm(dim=1, keepdim=True)
+    length = (position[u] - position[v]).norm(dim=1, keepdim=True)
+    edge_attr = torch.cat([graphs.tensors["edge_attr"], length], dim=1)
+    longer = FlatDataset({**graphs.tensors, "edge_attr": edge_attr}, graphs.vertex_ptr, graphs.edge_ptr)
+    return replace(processed, graphs=longer, edge_features=Features(width=edge_attr.shape[1]))
 
 
 def ranges(count: int) -> dict[str, Tensor]:
@@ -203,7 +210,19 @@ def check_gzip(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Swallow what loaders print; their progress bars cannot be turned off otherwise."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+def loader() -> Iterator[None]:
+    """Around a loader of PyG or OGB: its own processed files may be read, and what it prints is swallowed.
+
+    ogb 1.3.6 calls ``torch.load`` as before torch 2.6, when it built objects of any class; here the few
+    classes of PyG that its files hold are allowed, and no others. Progress bars cannot be turned off
+    otherwise.
+    """
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+        torch.serialization.safe_globals(PYG_CLASSES),
+    ):
+        # ogb hands read-only arrays of pandas to torch, which copies them right away.
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         yield

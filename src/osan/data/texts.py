@@ -13,7 +13,7 @@ from torch_geometric.data import download_url
 
 from osan.data.cache import Processed
 from osan.data.convert import from_graphs
-from osan.data.published import quiet, read_index_lines
+from osan.data.published import loader, read_index_lines
 from osan.data.task import Features
 from osan.errors import OsanError
 from osan.graphs import read_graphs
@@ -25,7 +25,7 @@ def read_sat(root: Path, file: str, url: str = "", sha256: str = "") -> Processe
     """Planar-SAT graphs with 0/1 vertex labels; graphs 2i and 2i + 1 form a pair of unequal classes."""
     path = root / file
     if url and not path.is_file():
-        with quiet():
+        with loader():
             download_url(url, str(root))
         received = hashlib.sha256(path.read_bytes()).hexdigest()
         if received != sha256:

@@ -115,8 +115,10 @@ def _numbers(path: Path, integers: bool, columns: int | None = None) -> npt.NDAr
             f"{path}, line {place}: expected numbers, found the byte {error.object[error.start]}"
         ) from error
     lines = text.split("\n")
-    if lines[-1].strip() == "":
-        lines.pop()
+    if lines[-1]:
+        # PyG's reader would silently drop this line.
+        raise OsanError(f"{path}, line {len(lines)}: the last line must end with a line break")
+    lines.pop()
     pattern = _INTEGER_ROW if integers else _ROW
     width = columns
     for place, line in enumerate(lines, 1):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -87,18 +86,18 @@ def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
     content = "".join(encode_graph6(graph) + "\n" for graph in graphs).encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        temporary.write_bytes(content)
         os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    except OSError as error:
+        raise OsanError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph], list[Pair] | None]:
-    """The graphs of a file and, if it is a table, its pairs."""
+    """The graphs of a file and, if it is a table that tells them, its pairs."""
     if format is not None and format not in get_args(Format):
         raise OsanError(f"format is one of {', '.join(get_args(Format))}, got {format!r}")
     content = _content(path)
@@ -144,8 +143,8 @@ def _sniff(content: bytes) -> Format | None:
 def _content(path: Path) -> bytes:
     try:
         raw = path.read_bytes()
-    except OSError as error:
-        raise OsanError(f"{path}: cannot be read ({error.strerror or error})") from None
+    except (OSError, ValueError) as error:
+        raise OsanError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if path.suffix != ".gz" and raw[:2] != b"\x1f\x8b":
         return raw
     try:

@@ -43,7 +43,7 @@ def decode_graph6(text: str | bytes) -> Graph:
     >>> decode_graph6("DQc").edges.tolist()
     [[0, 2], [1, 3], [0, 4], [3, 4]]
     """
-    line = text.encode(errors="replace") if isinstance(text, str) else bytes(text)
+    line = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
     graphs = decode_lines([(1, line.strip())], "graph6 text")
     if not graphs:
         raise OsanError("graph6 text: expected one graph, got nothing")
@@ -133,7 +133,7 @@ def _parse(line: bytes, where: str) -> _Record | None:
     body = line if encoding == "graph6" else line[1:]
     strange = body.translate(None, _ALPHABET)
     if strange:
-        column = line.index(strange[:1]) + 1
+        column = len(line) - len(body) + body.index(strange[:1]) + 1
         raise OsanError(
             f"{where}: not {encoding}: byte {strange[0]} in column {column}, expected bytes 63 to 126"
         )

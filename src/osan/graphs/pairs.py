@@ -51,13 +51,13 @@ def is_table(first_line: str) -> bool:
     return "graph6" in columns or ("g6_a" in columns and "g6_b" in columns)
 
 
-def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[list[Graph], list[Pair]]:
+def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[list[Graph], list[Pair] | None]:
     """The graphs and the pairs of a tab-separated table with a header line.
 
     Either ``g6_a`` and ``g6_b`` (as BREC): each row is a pair, ``category``, ``subcategory`` and ``pair``
     (its name) are read, ``n_a``, ``m_a``, ``n_b``, ``m_b`` checked, if there. Or ``graph6`` and ``label``
     (as CSL): each row is a graph; the pairs are those of different labels, each label represented by its
-    first graph.
+    first graph. Without ``label`` the pairs are ``None``.
     """
     rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in lines if line.strip()]
     header = rows[0][1] if rows else []
@@ -73,7 +73,9 @@ def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[lis
     columns = {key: [(number, fields[i]) for number, fields in body] for i, key in enumerate(header)}
     if "graph6" in columns:
         graphs = _decode(columns["graph6"], source, name)
-        return graphs, _labelled_pairs(graphs, [text for _, text in columns.get("label", [])], name)
+        if "label" not in columns:
+            return graphs, None
+        return graphs, _labelled_pairs(graphs, [text for _, text in columns["label"]], name)
     sides = []
     for side in "ab":
         graphs = _decode(columns[f"g6_{side}"], source, f"{name}.{side}")
@@ -93,15 +95,15 @@ def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[lis
 def _labelled_pairs(graphs: Sequence[Graph], labels: Sequence[str], category: str) -> list[Pair]:
     """The pairs of the first graphs of different labels."""
     first: dict[str, Graph] = {}
-    for label, graph in zip(labels, graphs, strict=False):
+    for label, graph in zip(labels, graphs, strict=True):
         first.setdefault(label, graph)
     return [Pair(first[a], first[b], category, name=f"{a}-{b}") for a, b in combinations(list(first), 2)]
 
 
 def _decode(cells: Sequence[Line], source: str, name: str) -> list[Graph]:
     for number, cell in cells:
-        if not cell:
-            raise OsanError(f"{source}, line {number}: expected graph6 in every row, got an empty cell")
+        if not cell.strip() or cell.endswith("<<"):
+            raise OsanError(f"{source}, line {number}: expected a graph in graph6, got {cell!r}")
     return decode_lines([(number, cell.encode()) for number, cell in cells], source, name)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from osan.errors import OsanError
+from osan.graphs.arcs import arc_without_reverse
 from osan.graphs.graph import Graph, IntArray
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def from_pyg(data: Data, directed: bool | None = None) -> Graph:
         raise OsanError("PyG Data: the number of vertices is unknown; set x or num_nodes")
     x = _rows(data, "x", vertices, "vertices")
     attributes = _rows(data, "edge_attr", len(arcs), "arcs")
-    lonely = None if directed else _arc_without_reverse(arcs, attributes)
+    codes = None if attributes is None else np.unique(attributes, axis=0, return_inverse=True)[1].reshape(-1)
+    lonely = None if directed else arc_without_reverse(arcs, codes)
     if directed is False and lonely is not None:
         u, v = arcs[lonely]
         raise OsanError(
@@ -145,23 +147,6 @@ def _numpy(tensor: Tensor, attribute: str) -> npt.NDArray[Any]:
     tensor = tensor.detach().cpu()
     # numpy has no half-precision types of torch's kind; float64 holds each of their values.
     return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
-
-
-def _arc_without_reverse(arcs: IntArray, attributes: npt.NDArray[Any] | None) -> int | None:
-    """The first arc that the reversed arcs, with their attributes, hold fewer times; ``None`` if none."""
-    keys = (
-        arcs
-        if attributes is None
-        else np.column_stack([arcs, np.unique(attributes, axis=0, return_inverse=True)[1].reshape(-1)])
-    )
-    flipped = keys.copy()
-    flipped[:, :2] = flipped[:, 1::-1]
-    codes = np.unique(np.concatenate([keys, flipped]), axis=0, return_inverse=True)[1].reshape(-1)
-    there, back = codes[: len(keys)], codes[len(keys) :]
-    size = 2 * len(keys)
-    fewer = np.bincount(back, minlength=size) < np.bincount(there, minlength=size)
-    lonely = np.flatnonzero(fewer[there])
-    return int(lonely[0]) if lonely.size else None
 
 
 def _labels(rows: npt.NDArray[Any] | None) -> Labels | None:

@@ -8,6 +8,7 @@ from pathlib import PurePath
 import numpy as np
 
 from osan.errors import OsanError
+from osan.graphs.arcs import arc_without_reverse
 from osan.graphs.convert import from_edge_list
 from osan.graphs.graph import Graph
 from osan.graphs.molecules import from_smiles
@@ -29,8 +30,10 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
     """
     rows = [(number, line.split(None, 2)) for number, line in lines if not line.lstrip().startswith("#")]
     rows = [(number, fields) for number, fields in rows if fields]
+    if not rows:
+        raise OsanError(f"{source}: no edge and no number of vertices found, expected lines 'u v [label]'")
     size = None
-    if rows and len(rows[0][1]) == 1:
+    if len(rows[0][1]) == 1:
         number, fields = rows.pop(0)
         size = _integer(fields[0], f"{source}, line {number}", "the number of vertices, or an edge 'u v'")
     for number, fields in rows:
@@ -103,8 +106,7 @@ def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
         where, sizes = take("a line 'n class'")
         if len(sizes) != 2:
             raise OsanError(f"{where}: expected a line 'n class', got {len(sizes)} numbers")
-        labels, tails, heads = [], [], []
-        places = []
+        labels, tails, heads, places = [], [], [], []
         for vertex in range(sizes[0]):
             place, row = take("a vertex 'label degree neighbour ...'")
             if len(row) < 2 or len(row) != 2 + row[1]:
@@ -118,13 +120,12 @@ def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
             tails += [vertex] * row[1]
             heads += row[2:]
             places.append(place)
-        forth = np.array([tails, heads], dtype=np.int64).T
-        there, back = (a[np.lexsort(a.T)] for a in (forth, forth[:, ::-1]))
-        differing = np.flatnonzero((there != back).any(axis=1))
-        if differing.size:
-            u, v = min(there[differing[0]].tolist(), back[differing[0]].tolist())
+        arcs = np.array([tails, heads], dtype=np.int64).T
+        lonely = arc_without_reverse(arcs)
+        if lonely is not None:
+            u, v = arcs[lonely]
             raise OsanError(f"{places[u]}: the edge between {u} and {v} is not listed in both directions")
-        edges = forth[forth[:, 0] <= forth[:, 1]]
+        edges = arcs[arcs[:, 0] <= arcs[:, 1]]
         graphs.append(Graph(sizes[0], edges, vertex_labels=labels, name=f"{stem}[{i}]"))
     if position < len(rows):
         raise OsanError(

@@ -129,7 +129,7 @@ def neighbour_words(  # type: ignore[no-untyped-def]
                 colour = colours[base + arc_target[a]]
                 if colour >= 0 and edge_is_there(arc_edge[a], members, s, edge_mode):
                     total += mix(pair(colour, arc_code[a]) ^ salt)
-            words[i] = mix(total ^ mix(np.uint64(colours[i]) ^ salt)) & mask
+            words[i] = mix(mix(total ^ salt) + np.uint64(colours[i])) & mask
     return words
 
 

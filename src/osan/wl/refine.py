@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numba
 import numpy as np
 
 from osan.errors import OsanError
 from osan.graphs import as_graph
 from osan.wl import kernels, relabel, tuples
 from osan.wl.colouring import Colouring
-from osan.wl.copies import Copies, check_memory, make_copies
+from osan.wl.copies import Copies, check_memory, count_subgraphs, make_copies
 from osan.wl.encode import Colours, Encoded, encode, pointers
 from osan.wl.relabel import combine, exact, multisets
 from osan.wl.settings import Test, make_test
+
+# Below this many updates a round, waking a second thread costs more than it saves.
+SMALL = 1 << 15
 
 Step = Callable[[Colours], tuple[Colours, int]]
 Progress = Callable[[int, int], None]
@@ -113,14 +118,38 @@ def _run(
 ) -> tuple[Colouring, bool]:
     """Run a test; with ``early``, also stop as soon as two graphs provably differ (then True)."""
     if test.name == "wl" and (test.k > 1 or test.oblivious):
-        return _run_tuples(encoded, test, rounds, history, max_memory, progress, early)
+        with _threads(int((encoded.sizes ** (test.k + 1)).sum())):
+            return _run_tuples(encoded, test, rounds, history, max_memory, progress, early)
     check_memory(test, encoded, max_memory)
-    if test.name == "kernel":
-        return _run_kernel(encoded, test, rounds, history, progress), False
+    edges = np.diff(encoded.edge_ptr).tolist()
+    work = sum(n * count_subgraphs(test, n, m) for n, m in zip(encoded.sizes.tolist(), edges, strict=True))
+    with _threads(work):
+        if test.name == "kernel":
+            return _run_kernel(encoded, test, rounds, history, progress), False
+        return _run_copies(encoded, test, rounds, history, progress, early)
+
+
+@contextmanager
+def _threads(work: int) -> Iterator[None]:
+    """One thread for little work, all that numba was given for more."""
+    given = numba.get_num_threads()
+    numba.set_num_threads(given if work > SMALL else 1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(given)
+
+
+def _run_copies(
+    encoded: Encoded,
+    test: Test,
+    rounds: int | None,
+    history: bool,
+    progress: Progress | None,
+    early: bool,
+) -> tuple[Colouring, bool]:
     copies = make_copies(encoded, test)
-    differ = (
-        _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
-    )
+    differ = _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
     step = _dss_step(encoded, copies) if test.name == "dss" else _copies_step(encoded, test, copies)
     trail, done, stable, found = _iterate(copies.start, step, rounds, history, progress, differ)
     colours = trail[-1]
@@ -132,9 +161,7 @@ def _run(
             vertex_colours=_split(vertex, encoded.vertex_ptr),
             subgraph_colours=_split(subgraph, copies.subgraph_ptr),
             colours=_per_graph(encoded, test, copies, colours),
-            subgraphs=None
-            if test.name == "wl"
-            else tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
+            subgraphs=None if test.name == "wl" else tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
             rounds=done,
             stable=stable,
             history=tuple(_per_graph(encoded, test, copies, c) for c in trail) if history else None,
@@ -263,9 +290,7 @@ def _per_graph(encoded: Encoded, test: Test, copies: Copies, colours: Colours) -
     parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
     if test.name == "wl":
         return tuple(parts)
-    return tuple(
-        part.reshape(-1, n) if n else part for part, n in zip(parts, encoded.sizes.tolist(), strict=True)
-    )
+    return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, encoded.sizes.tolist(), strict=True))
 
 
 def _run_tuples(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -83,18 +84,19 @@ def load_graphs(
 def read_pt(path: Path) -> list[Data]:
     """A list of PyG ``Data`` written by ``torch.save``; no other class is ever built from the file."""
     try:
-        with torch.serialization.safe_globals(PYG_CLASSES):
+        with warnings.catch_warnings(), torch.serialization.safe_globals(PYG_CLASSES):
+            warnings.simplefilter("ignore")  # on damaged files torch warns of odd pickle protocols
             content = torch.load(path, weights_only=True, map_location="cpu")
+        if not isinstance(content, list | tuple) or not content:
+            raise OsanError(f"{path}: expected a list of PyG Data, got {type(content).__name__}")
+        return [_plain(data, f"{path}, graph {i}") for i, data in enumerate(content)]
+    except OsanError:
+        raise
     except FileNotFoundError:
         raise OsanError(f"{path} does not exist") from None
-    except Exception as error:  # torch.load raises nearly anything on broken files
+    except Exception as error:  # torch and PyG raise nearly anything on damaged files
         reason = " ".join(str(error).split())[:200]
         raise OsanError(f"{path}: not a list of PyG Data that can be loaded safely ({reason})") from error
-    if not isinstance(content, list | tuple) or not content:
-        raise OsanError(f"{path}: expected a list of PyG Data, got {type(content).__name__}")
-    for i, data in enumerate(content):
-        _check_data(data, f"{path}, graph {i}")
-    return [_plain(data) for data in content]
 
 
 def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]:
@@ -210,8 +212,9 @@ def _check_data(data: Any, where: str) -> None:
         raise OsanError(f"{where}: the number of vertices is unknown; give x or num_nodes")
 
 
-def _plain(data: Data) -> Data:
-    """The tensors that count, with integers as int64 and numbers as float32."""
+def _plain(data: Any, where: str) -> Data:
+    """The tensors that count, once checked, with integers as int64 and numbers as float32."""
+    _check_data(data, where)
     out = Data(edge_index=data.edge_index, num_nodes=int(data.num_nodes))
     for name in ("x", "edge_attr", "y"):
         value = data.get(name)

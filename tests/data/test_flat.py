@@ -1,5 +1,6 @@
 """The flat storage against PyG's own collation."""
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -76,6 +77,8 @@ def test_subset_keeps_ids_and_shares_storage():
     assert part.tensors["x"] is flat.tensors["x"]
     assert part.batch(torch.tensor([0, 2])).graph_id.tolist() == [7, 5]
     assert part[1:].ids.tolist() == [2, 5]
+    assert part[[0, -1]].ids.tolist() == [7, 5]
+    assert part[np.int64(1)].graph_id.item() == part[-2].graph_id.item() == 2
     assert torch.equal(part.y, flat.y[[7, 2, 5]])
     own = compact(part)
     assert own.ids.tolist() == [0, 1, 2]

@@ -235,6 +235,7 @@ def test_truncated_zinc_pickle(osan_data, tmp_path):
         ({"name": "alchemy", "split": "stratified"}, "has no split 'stratified'; it has official, random"),
         ({"name": "alchemy", "fold": 1}, "the official split of alchemy has no folds"),
         ({"name": "alchemy", "distances": True}, "alchemy has no option 'distances'; it has none"),
+        ({"name": "planted-motif", "fold": 0}, "generated with its split"),
         ({"name": "planted-motif", "k": 2}, "planted-motif has no option 'k'; it has num_graphs"),
     ],
 )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from osan.data import published
 from osan.data.summary import statistics
 
 
@@ -111,6 +112,25 @@ def test_qm9_donors_acceptors_and_hybridisation_follow_from_the_structure(real):
     assert bool((x[saturated, 11] == 1).all())
     ring = torch.unique(u[graphs.tensors["edge_attr"][:, 3] == 1])
     assert torch.equal(ring, (x[:, 8] == 1).nonzero()[:, 0])
+
+
+def test_the_subset_of_a_full_qm9_folder(real, osan_data, tmp_path, monkeypatch):
+    """Sixty molecules stand for the full set: the permutation picks twenty, in its order."""
+    raw = osan_data / "QM9" / "qm9_12k" / "raw"
+    (tmp_path / "raw").mkdir()
+    molecules = raw.joinpath("gdb9.sdf").read_text().split("$$$$\n")[:60]
+    (tmp_path / "raw" / "gdb9.sdf").write_text("".join(text + "$$$$\n" for text in molecules))
+    rows = raw.joinpath("gdb9.sdf.csv").read_text().splitlines(keepends=True)[:61]
+    (tmp_path / "raw" / "gdb9.sdf.csv").write_text("".join(rows))
+    (tmp_path / "raw" / "uncharacterized.txt").write_bytes(raw.joinpath("uncharacterized.txt").read_bytes())
+    monkeypatch.setattr(published, "CHARACTERISED", 60)
+    monkeypatch.setattr(published, "SUBSET", (10, 6, 4))
+    small = published.read_qm9(tmp_path)
+    assert {part: len(index) for part, index in small.indices.items()} == {"train": 10, "val": 6, "test": 4}
+    whole = real("qm9").train
+    for graph, i in zip(small.graphs, np.random.RandomState(42).permutation(60), strict=False):
+        for name in ("x", "edge_index", "edge_attr", "y"):
+            assert torch.equal(graph[name], whole[int(i)][name])
 
 
 def test_qm9_distances_are_bond_lengths(real):

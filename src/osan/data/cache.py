@@ -63,7 +63,7 @@ def read(path: Path) -> Processed:
         if vertex is None:
             raise OsanError("no vertex features")
         return Processed(graphs, vertex, features["edge"], indices)
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+    except (SafetensorError, OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise OsanError(
             f"{path}: not a processed dataset of osan ({error}); delete it to rebuild it"
         ) from error

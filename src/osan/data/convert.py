@@ -36,8 +36,9 @@ def from_graphs(graphs: Sequence[Graph], y: Tensor, labels: Sequence[Hashable] |
     code = None if labels is None else {label: i for i, label in enumerate(labels)}
     columns, arcs = [], []
     for i, graph in enumerate(graphs):
-        if graph.directed:
-            raise OsanError(f"graph {i} is directed; expected undirected graphs")
+        if graph.directed or graph.edge_labels is not None:
+            what = "is directed" if graph.directed else "has edge labels"
+            raise OsanError(f"graph {i} {what}; expected undirected graphs without edge labels")
         values = graph.vertex_labels or (0,) * graph.num_vertices
         try:
             columns.append(np.array([code[v] for v in values] if code else values, dtype=np.int64))

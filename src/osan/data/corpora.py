@@ -50,11 +50,15 @@ def relabelled(pair: Pair, copies: int, seed: int) -> list[Pair]:
 
 def strongly_regular(family: str = "sr251256", root: Folder = None) -> list[Graph]:
     """The graphs of one family, named by its parameters (n, degree, lambda, mu), such as ``"sr251256"``."""
-    folder = _file("SR", root)
-    known = sorted(path.stem for path in folder.glob("*.g6"))
+    known = families(root)
     if family not in known:
-        raise OsanError(f"unknown family {family!r}; {folder} has {', '.join(known) or 'none'}")
-    return read_graphs(folder / f"{family}.g6")
+        raise OsanError(f"unknown family {family!r}; known are {', '.join(known) or 'none'}")
+    return read_graphs(_file("SR", root) / f"{family}.g6")
+
+
+def families(root: Folder = None) -> list[str]:
+    """The names of the families of strongly regular graphs that are there."""
+    return sorted(path.stem for path in _file("SR", root).glob("*.g6"))
 
 
 def graph8c(root: Folder = None) -> list[Graph]:

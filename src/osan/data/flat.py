@@ -58,9 +58,9 @@ class FlatDataset(Sequence[Data]):
 
     def __getitem__(self, position):  # type: ignore[no-untyped-def]
         """The graph at ``position`` as a PyG ``Data``; a slice or a tensor of positions gives a subset."""
-        if not isinstance(position, int):
-            return self.subset(self.ids[position])
-        i = int(self.ids[position])
+        if isinstance(position, slice | list | Tensor):
+            return self.subset(self.ids[position].reshape(-1))
+        i = int(self.ids[int(position)])
         vertices = slice(int(self.vertex_ptr[i]), int(self.vertex_ptr[i + 1]))
         edges = slice(int(self.edge_ptr[i]), int(self.edge_ptr[i + 1]))
         data = Data(num_nodes=vertices.stop - vertices.start, graph_id=torch.tensor([i]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 from pathlib import Path
@@ -71,6 +72,10 @@ def load(
     ('regression', 'mae', 'min', [40, 5, 5])
     """
     if name in EMBEDDED:
+        if split is not None or fold is not None or validate_on_test:
+            raise OsanError(
+                f"{name} is generated with its split; split, fold and validate_on_test do not apply"
+            )
         return EMBEDDED[name](seed=seed, **_allowed(name, options, _parameters(EMBEDDED[name])))
     source = find(name)
     wanted = _allowed(name, options, tuple(source.options))
@@ -198,9 +203,7 @@ def _allowed(name: str, options: dict[str, Any], known: tuple[str, ...]) -> dict
 
 
 def _parameters(function: Any) -> tuple[str, ...]:
-    code = function.__code__
-    every = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    return tuple(parameter for parameter in every if parameter != "seed")
+    return tuple(parameter for parameter in inspect.signature(function).parameters if parameter != "seed")
 
 
 def _split(

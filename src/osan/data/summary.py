@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -102,13 +101,12 @@ def _features(features: Features) -> str:
 
 def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
     """The same for a corpus of graphs that carries no task."""
-    from osan.data.corpora import brec, graph8c, strongly_regular
+    from osan.data.corpora import brec, families, graph8c, strongly_regular
 
     _, origin, licence = CORPORA[name]
     if name == "sr":
-        folder = Path(data_root(root) or ".") / "SR"
-        families = {p.stem: len(strongly_regular(p.stem, root)) for p in sorted(folder.glob("*.g6"))}
-        facts: dict[str, Any] = {"graphs": sum(families.values()), "families": families}
+        counts = {family: len(strongly_regular(family, root)) for family in families(root)}
+        facts: dict[str, Any] = {"graphs": sum(counts.values()), "families": counts}
     elif name == "graph8c":
         facts = {"graphs": len(graph8c(root)), "vertices": 8.0}
     else:

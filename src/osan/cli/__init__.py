@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from osan import __version__
-from osan.cli import theory, wl
+from osan.cli import data, theory, wl
 from osan.errors import OsanError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data.app, name="data")
 app.add_typer(wl.app, name="wl")
 app.command()(theory.theory)
 

@@ -13,9 +13,9 @@ from osan.errors import OsanError
 def planted_motif(num_graphs: int, seed: int) -> list[Data]:
     """Random trees with one planted triangle, whose vertex features add up to the target.
 
-    Each graph is a uniformly random labelled tree on 14 to 20 vertices with random 0/1 features; a random path
-    of three vertices is closed to a triangle, the only one. Nothing else bears on the target, so a network that
-    looks at three vertices can answer exactly if they are the right ones.
+    Each graph is a uniformly random labelled tree on 14 to 20 vertices with random 0/1 features; a random
+    path of three vertices is closed to a triangle, the only one. Nothing else bears on the target, so a
+    network that looks at three vertices can answer exactly if they are the right ones.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def planted_motif(num_graphs: int, seed: int) -> list[Data]:
     >>> int(graph.planted.sum()), bool(graph.y.item() == graph.x[graph.planted].sum())
     (3, True)
     """
-    if num_graphs < 0:
-        raise OsanError(f"num_graphs: must be at least 0, not {num_graphs!r}")
+    if num_graphs < 1:
+        raise OsanError(f"num_graphs must be at least 1, got {num_graphs}")
     rng = np.random.default_rng(seed)
     return [_one(rng, number) for number in range(num_graphs)]
 

@@ -92,6 +92,13 @@ def _separates(pair: Pair, test: Test) -> Callable[[int | None], bool]:
     return lambda limit: distinguishes(*pair, test, max_memory=limit)
 
 
+def _needs_rounds(pair: Pair, rounds: int) -> Callable[[int | None], bool]:
+    """That 2-WL has not yet separated the pair after one round less."""
+    return lambda limit: (
+        not distinguishes(pair[0], pair[1], Test("wl", 2), rounds=rounds - 1, max_memory=limit)
+    )
+
+
 def _both(k: int) -> tuple[Test, Test]:
     return Test("oswl", k), Test("vs-oswl", k)
 
@@ -164,9 +171,7 @@ def _fuerer() -> Iterator[Check]:
             f"2-WL needs at least {n} rounds",
             f"X, Y over the 2 x {n} grid",
             True,
-            lambda limit, pair=pair, n=n: (
-                not distinguishes(*pair, Test("wl", 2), rounds=n - 1, max_memory=limit)
-            ),
+            _needs_rounds(pair, n),
         )
     base = nx.grid_2d_graph(2, 3)
     edges = list(base.edges)

@@ -77,9 +77,12 @@ def test_ladder_of_a_pair_table(osan_data):
         (["wl", "distinguish", "{folder}/mixed.d6", "A_"], "directed"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl two"], "for example 'oswl 2'"),
         (["wl", "nothing"], "No such command"),
-        (["wl", "colour", "{folder}/four.g6", "--test", "oswl", "--k", "7", "--max-memory", "1MB"], "needs about"),
+        (
+            ["wl", "colour", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],
+            "needs about",
+        ),
     ],
-)  # fmt: skip
+)
 def test_errors_are_one_line(folder, arguments, words):
     (folder / "bad.g6").write_text("A_\nnot graph6 at all\n")
     (folder / "empty.g6").write_text("")

@@ -34,9 +34,7 @@ def against_networkx(vertices: int, edges: int, repeats: int) -> None:
     graph = Graph(vertices, pairs)
     reference = to_networkx(graph)
     compilation, _ = seconds(wl.refine, [Graph(20_000, pairs[(pairs < 20_000).all(axis=1)])])
-    print(
-        f"compilation or loading it from disk, with a first small run: {compilation:.1f} s (not counted below)"
-    )
+    print(f"compilation (or loading it from disk) and a first small run: {compilation:.1f} s, not counted")
     ours, theirs = [], []
     for _ in range(repeats):
         time_ours, colouring = seconds(wl.refine, [graph])

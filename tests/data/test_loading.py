@@ -81,6 +81,7 @@ def test_alchemy_without_index_files_draws_the_12000_by_seed(write_alchemy, tmp_
     [
         ("1,2,x", "train.index, line 1: expected integers from 0 to 39, got 'x'"),
         ("1\n40", "line 2"),
+        ("9" * 5000, "line 1"),
         ("", "no index"),
     ],
 )

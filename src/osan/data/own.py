@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -106,7 +107,7 @@ def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]
     (tensor([ 1,  0, -1,  1]), 2)
     """
     present = {name for name in names if name is not None}
-    numeric = all(name.lstrip("-").isdecimal() for name in present)
+    numeric = all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in present)
     classes = sorted(present, key=int if numeric else None)
     if len(classes) < 2:
         raise OsanError(f"{where}: classification needs at least two classes, got {classes}")
@@ -169,6 +170,8 @@ def check_targets(graphs: FlatDataset, kind: Kind, path: Path) -> None:
     if "y" not in graphs.tensors:
         raise OsanError(f"{path}: the graphs have no targets y")
     y = graphs.tensors["y"].reshape(len(graphs), -1).double()
+    if y.shape[1] == 0:
+        raise OsanError(f"{path}: the targets y are empty")
     if kind == "regression":
         wrong, expected = y.isinf(), "a finite number"
     elif kind == "binary":

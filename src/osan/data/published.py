@@ -54,6 +54,7 @@ def read_qm9(root: Path) -> Processed:
     A folder with all molecules is cut down to ``permutation(130831)[:12000]`` of numpy's seed 42; one with
     12,000 is taken to be that subset.
     """
+    import rdkit  # noqa: F401  PyG would otherwise look for another raw file, in vain
     from torch_geometric.datasets import QM9
 
     from osan.data.qm9 import atom_flags

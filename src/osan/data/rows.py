@@ -96,7 +96,7 @@ def read_index_lines(path: Path, count: int) -> list[list[int]]:
     out = []
     for place, line in enumerate(lines, 1):
         words = line.replace(",", " ").split()
-        wrong = next((w for w in words if not (w.isdecimal() and int(w) < count)), None)
+        wrong = next((w for w in words if not (w.isdecimal() and len(w) < 19 and int(w) < count)), None)
         if wrong is not None:
             raise OsanError(
                 f"{path}, line {place}: expected integers from 0 to {count - 1}, got {wrong[:20]!r}"

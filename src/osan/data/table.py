@@ -83,7 +83,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         if path.suffix.lower() != ".gz":
             return path.read_bytes()
-        content = b""
+        content = bytearray()
         with gzip.open(path, "rb") as stream:
             try:
                 while block := stream.read1(1 << 16):
@@ -93,7 +93,7 @@ def read_bytes(path: Path) -> bytes:
                 raise OsanError(
                     f"{path}, line {line}: the compressed file is cut off or damaged ({error})"
                 ) from error
-        return content
+        return bytes(content)
     except OsanError:
         raise
     except OSError as error:
@@ -109,7 +109,7 @@ def number(text: str, where: str) -> float:
     if text.strip().lower() in ("", "na", "nan", "n/a", "null", "none"):
         return float("nan")
     try:
-        value = float(text)
+        value = float(text.replace("_", "x"))  # Python reads 1_000 as a number, no one else does
     except ValueError:
         raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
     if value in (float("inf"), float("-inf")):

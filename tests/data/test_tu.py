@@ -62,6 +62,7 @@ def edit(path, line, text):
         ("graph_indicator", 20, "99", "T_graph_indicator.txt, line 20"),
         ("node_labels", 5, None, "T_node_labels.txt, line"),
         ("node_labels", 5, "1.5", "T_node_labels.txt, line 5: expected integers"),
+        ("node_labels", 5, "9999", r"T_node_labels\.txt, line 5: the label 9999 is 4096 or more above"),
         ("graph_attributes", 4, "1,2", "T_graph_attributes.txt, line 4: expected 3 values, got 2"),
         ("graph_attributes", 4, "1,nan,2", "T_graph_attributes.txt, line 4: expected numbers"),
         (

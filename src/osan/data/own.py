@@ -17,7 +17,7 @@ from osan.data.convert import from_graphs
 from osan.data.flat import FlatDataset, flatten
 from osan.data.published import PYG_CLASSES
 from osan.data.splits import random_split
-from osan.data.table import number, read_bytes
+from osan.data.table import number, read_text
 from osan.data.task import Features, Kind, Task, make_task
 from osan.data.tu import read_tu
 from osan.errors import OsanError
@@ -134,13 +134,7 @@ def describe(values: Tensor, what: str) -> Features:
 
 def _label_lines(path: Path, count: int) -> list[list[str]]:
     """The words of each line; as many lines as graphs."""
-    content = read_bytes(path)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise OsanError(f"{path}, line {line}: not UTF-8 text") from error
-    lines = text.split("\n")
+    lines = read_text(path).split("\n")
     if lines and not lines[-1].strip():
         lines.pop()
     if len(lines) != count:

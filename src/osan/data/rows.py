@@ -11,13 +11,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from osan.data.table import read_bytes
+from osan.data.table import read_text
 from osan.errors import OsanError
 
 _NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
-_ROW = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*")
+_ROW = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*", re.ASCII)
 # At most 18 digits, so that every integer fits into 64 bits.
-_INTEGER_ROW = re.compile(r"\s*[-+]?\d{1,18}\s*(?:,\s*[-+]?\d{1,18}\s*)*")
+_INDEX = re.compile(r"[0-9]{1,18}")
+_INTEGER_ROW = re.compile(r"\s*[-+]?\d{1,18}\s*(?:,\s*[-+]?\d{1,18}\s*)*", re.ASCII)
 
 
 def read_rows(
@@ -41,15 +42,7 @@ def read_rows(
     OsanError
         Names the file and the line.
     """
-    content = read_bytes(path)
-    try:
-        text = content.decode("ascii")
-    except UnicodeDecodeError as error:
-        place = content[: error.start].count(b"\n") + 1
-        raise OsanError(
-            f"{path}, line {place}: expected numbers, found the byte {content[error.start]}"
-        ) from error
-    lines = text.split("\n")
+    lines = read_text(path).split("\n")
     if lines[-1] and line_break:
         raise OsanError(f"{path}, line {len(lines)}: the last line must end with a line break")
     if not lines[-1]:
@@ -92,11 +85,11 @@ def read_index(path: Path, count: int) -> Tensor:
 
 def read_index_lines(path: Path, count: int) -> list[list[int]]:
     """The same line by line, for files that hold one fold per line."""
-    lines = read_bytes(path).decode("ascii", errors="replace").splitlines()
+    lines = read_text(path).splitlines()
     out = []
     for place, line in enumerate(lines, 1):
         words = line.replace(",", " ").split()
-        wrong = next((w for w in words if not (w.isdecimal() and len(w) < 19 and int(w) < count)), None)
+        wrong = next((w for w in words if not (_INDEX.fullmatch(w) and int(w) < count)), None)
         if wrong is not None:
             raise OsanError(
                 f"{path}, line {place}: expected integers from 0 to {count - 1}, got {wrong[:20]!r}"

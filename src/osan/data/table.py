@@ -37,14 +37,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
         raise OsanError(f"a column is asked for twice: {', '.join(columns)}")
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path, columns)
-    content = read_bytes(path)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise OsanError(
-            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"
-        ) from error
+    text = read_text(path)
     separator = "\t" if ".tsv" in path.name.lower() else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
@@ -98,6 +91,18 @@ def read_bytes(path: Path) -> bytes:
         raise
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def read_text(path: Path) -> str:
+    """The UTF-8 text of a file (see :func:`read_bytes`), with or without a byte order mark."""
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise OsanError(
+            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"
+        ) from error
 
 
 def number(text: str, where: str) -> float:

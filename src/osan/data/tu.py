@@ -20,6 +20,8 @@ _OPTIONAL = {
     "graph_labels": "graph",
     "graph_attributes": "graph",
 }
+# Labels become one-hot columns, as many as lie between the least and the greatest.
+_MAX_LABELS = 4096
 _INTEGERS = {"A", "graph_indicator", "node_labels", "edge_labels", "graph_labels"}
 
 
@@ -71,13 +73,20 @@ def check_tu(folder: Path, prefix: str) -> int:
         )
     expected = {"vertex": vertices, "arc": len(arcs), "graph": graphs}
     for name, what in _OPTIONAL.items():
-        if path(name).is_file():
-            rows = read_rows(path(name), integers=name in _INTEGERS, line_break=True)
-            if len(rows) != expected[what]:
-                raise OsanError(
-                    f"{path(name)}, line {min(len(rows), expected[what]) + 1}: expected "
-                    f"{expected[what]} lines, one per {what}, got {len(rows)}"
-                )
+        if not path(name).is_file():
+            continue
+        rows = read_rows(path(name), integers=name in _INTEGERS, line_break=True)
+        if len(rows) != expected[what]:
+            raise OsanError(
+                f"{path(name)}, line {min(len(rows), expected[what]) + 1}: expected "
+                f"{expected[what]} lines, one per {what}, got {len(rows)}"
+            )
+        high = rows.max(axis=1)
+        if name in ("node_labels", "edge_labels") and high.max() - rows.min() >= _MAX_LABELS:
+            raise OsanError(
+                f"{path(name)}, line {int(high.argmax()) + 1}: the label {high.max()} is {_MAX_LABELS} or "
+                "more above the least one; PyG gives each label between them a column"
+            )
     return graphs
 
 

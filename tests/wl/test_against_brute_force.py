@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from osan.graphs import Graph
-from osan.wl import Test, refine, relabel
+from osan.wl import Test, refine, relabel, tuples
 
 spec = importlib.util.spec_from_file_location("brute", Path(__file__).with_name("brute.py"))
 brute = importlib.util.module_from_spec(spec)
@@ -130,4 +130,11 @@ def test_stopped_early_equals_the_definition(test, rounds):
 def test_a_hash_of_two_bits_changes_nothing(test, monkeypatch):
     monkeypatch.setattr(relabel, "HASH_MASK", np.uint64(3))
     for seed in range(200, 208):
+        check(family(seed, size(test)), test)
+
+
+@pytest.mark.parametrize("test", [Test("wl", 2), Test("wl", 3)], ids=str)
+def test_colours_too_many_to_pack_change_nothing(test, monkeypatch):
+    monkeypatch.setattr(tuples.Tuples, "pack", False)
+    for seed in range(300, 330):
         check(family(seed, size(test)), test)

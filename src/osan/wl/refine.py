@@ -92,8 +92,8 @@ def distinguishes(
     >>> import networkx as nx
     >>> from osan import wl
     >>> from osan.graphs import rook_4x4, shrikhande
-    >>> wl.distinguishes(rook_4x4(), shrikhande(), "wl", k=2), wl.distinguishes(rook_4x4(), shrikhande(), "wl", k=3)
-    (False, True)
+    >>> [wl.distinguishes(rook_4x4(), shrikhande(), "wl", k=k) for k in (2, 3)]
+    [False, True]
     """
     chosen = make_test(test, k, **settings)
     encoded = _prepare([g, h], rounds)
@@ -149,7 +149,9 @@ def _run_copies(
     early: bool,
 ) -> tuple[Colouring, bool]:
     copies = make_copies(encoded, test)
-    differ = _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
+    differ = (
+        _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
+    )
     step = _dss_step(encoded, copies) if test.name == "dss" else _copies_step(encoded, test, copies)
     trail, done, stable, found = _iterate(copies.start, step, rounds, history, progress, differ)
     colours = trail[-1]
@@ -161,7 +163,9 @@ def _run_copies(
             vertex_colours=_split(vertex, encoded.vertex_ptr),
             subgraph_colours=_split(subgraph, copies.subgraph_ptr),
             colours=_per_graph(encoded, test, copies, colours),
-            subgraphs=None if test.name == "wl" else tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
+            subgraphs=None
+            if test.name == "wl"
+            else tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
             rounds=done,
             stable=stable,
             history=tuple(_per_graph(encoded, test, copies, c) for c in trail) if history else None,
@@ -290,7 +294,9 @@ def _per_graph(encoded: Encoded, test: Test, copies: Copies, colours: Colours) -
     parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
     if test.name == "wl":
         return tuple(parts)
-    return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, encoded.sizes.tolist(), strict=True))
+    return tuple(
+        part.reshape(-1, n) if n else part for part, n in zip(parts, encoded.sizes.tolist(), strict=True)
+    )
 
 
 def _run_tuples(
@@ -360,7 +366,7 @@ def _run_kernel(
         vertex_colours=_split(colours, encoded.vertex_ptr),
         subgraph_colours=None,
         colours=tuple(np.split(colours, encoded.vertex_ptr[1:-1])),
-        subgraphs=tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
+        subgraphs=_split(copies.members, copies.subgraph_ptr),
         rounds=done,
         stable=stable,
         history=tuple(tuple(np.split(c, encoded.vertex_ptr[1:-1])) for c in trail) if history else None,

@@ -25,7 +25,7 @@ def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
     >>> bool(ids[0] == ids[2] != ids[1]), len(first)
     (True, 2)
     """
-    return kernels.relabel_words(words, alive, numba.get_num_threads())  # type: ignore[no-any-return]
+    return kernels.relabel_words(words, alive, numba.get_num_threads())
 
 
 def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:

@@ -1,0 +1,213 @@
+"""The bag of subgraphs: a disjoint union of copies, held as flat index tensors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.bags.layout import num_graphs_of
+from osan.errors import OsanError
+
+
+@dataclass(frozen=True, eq=False)
+class SubgraphBag:
+    r"""A bag of subgraphs of the graphs of a batch, which is itself one graph.
+
+    Its vertices are *copies* (v, s), vertex v seen in subgraph s; copies are sorted by subgraph, then vertex,
+    and copied edges by the copy they point to. Subgraphs are sorted by graph. Any PyG convolution runs on
+    ``bag.edge_index``, and features are gathered: ``x[bag.vertex]``, ``edge_attr[bag.edge]``.
+
+    Parameters
+    ----------
+    vertex, subgraph
+        For each copy its vertex in the batch, and its subgraph; shape ``[copies]``.
+    edge_index
+        For each copied edge its two copies; shape ``[2, copied edges]``.
+    edge
+        For each copied edge its column in the ``edge_index`` of the batch; shape ``[copied edges]``.
+    graph
+        For each subgraph its graph; shape ``[subgraphs]``.
+    num_vertices, num_edges, num_graphs
+        What the batch holds.
+    weight
+        For each copy whether it is part of its subgraph (0 or 1, with gradients where the choice is learned);
+        ``None`` if all copies are.
+    edge_weight
+        The same for copied edges.
+    mark, edge_mark
+        0 or 1 for each copy (each copied edge), with gradients where the choice is learned; ``None`` without
+        marks.
+    rank
+        The rank 1, 2, ... of each copy in its ordered subgraph, 0 for none; ``None`` if unordered.
+    tuples
+        For each subgraph the vertices of its tuple t(g), or of the set it was made from; shape
+        ``[subgraphs, k]``, with -1 where a graph has fewer than k vertices and for whole graphs.
+
+    Examples
+    --------
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> bag = bags.all_subsets(path, k=1, operation="delete")
+    >>> bag
+    SubgraphBag(3 subgraphs of 1 graph: 6 copies of 3 vertices, 4 copied edges, tuples of 1)
+    >>> bag.vertex.tolist(), bag.subgraph.tolist()
+    ([1, 2, 0, 2, 0, 1], [0, 0, 1, 1, 2, 2])
+    """
+
+    vertex: Tensor
+    subgraph: Tensor
+    edge_index: Tensor
+    edge: Tensor
+    graph: Tensor
+    num_vertices: int
+    num_edges: int
+    num_graphs: int
+    weight: Tensor | None = None
+    edge_weight: Tensor | None = None
+    mark: Tensor | None = None
+    edge_mark: Tensor | None = None
+    rank: Tensor | None = None
+    tuples: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        copies, edges, subgraphs = self.vertex.numel(), self.edge.numel(), self.graph.numel()
+        expected: dict[str, tuple[int, ...]] = {
+            "vertex": (copies,),
+            "subgraph": (copies,),
+            "edge_index": (2, edges),
+            "edge": (edges,),
+            "graph": (subgraphs,),
+            "weight": (copies,),
+            "edge_weight": (edges,),
+            "mark": (copies,),
+            "edge_mark": (edges,),
+            "rank": (copies,),
+        }
+        for name, shape in expected.items():
+            value = getattr(self, name)
+            if value is not None and tuple(value.shape) != shape:
+                raise OsanError(f"bag.{name}: expected shape {list(shape)}, got {list(value.shape)}")
+        if self.tuples is not None and (self.tuples.dim() != 2 or len(self.tuples) != subgraphs):
+            raise OsanError(f"bag.tuples: expected shape [{subgraphs}, k], got {list(self.tuples.shape)}")
+
+    @staticmethod
+    def from_choice(batch: Data, choice: Tensor, **options: Any) -> SubgraphBag:
+        """The bag of the subgraphs that a choice names: see :func:`osan.bags.from_choice`."""
+        from osan.bags.choice import from_choice
+
+        return from_choice(batch, choice, **options)
+
+    @property
+    def num_copies(self) -> int:
+        """The number of copies (v, s)."""
+        return self.vertex.numel()
+
+    @property
+    def num_subgraphs(self) -> int:
+        """The number of subgraphs of all graphs."""
+        return self.graph.numel()
+
+    @property
+    def num_copied_edges(self) -> int:
+        """The number of copied edges, one per direction."""
+        return self.edge.numel()
+
+    @property
+    def subgraphs_per_graph(self) -> Tensor:
+        """The number of subgraphs of each graph, shape ``[graphs]``."""
+        return torch.bincount(self.graph, minlength=self.num_graphs)
+
+    def to(self, device: torch.device | str) -> SubgraphBag:
+        """The same bag on another device."""
+        moved = {
+            f.name: getattr(self, f.name).to(device)
+            for f in fields(self)
+            if isinstance(getattr(self, f.name), Tensor)
+        }
+        return replace(self, **moved)
+
+    def dense(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Values of the copies as a tensor over vertices and subgraphs, where m is constant.
+
+        Parameters
+        ----------
+        values
+            One row per copy, shape ``[copies, ...]``.
+
+        Returns
+        -------
+        tuple
+            The values, shape ``[vertices, m, ...]``, zero where there is no copy, and a boolean tensor of
+            shape ``[vertices, m]`` that says where there is one.
+
+        Raises
+        ------
+        OsanError
+            If the graphs have different numbers of subgraphs.
+
+        Examples
+        --------
+        >>> from osan import bags
+        >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+        >>> bag = bags.all_subsets(path, k=1, operation="delete")
+        >>> bag.dense(bag.vertex + 1)[0]
+        tensor([[0, 1, 1],
+                [2, 0, 2],
+                [3, 3, 0]])
+        """
+        counts = self.subgraphs_per_graph
+        m = int(counts[0]) if counts.numel() else 0
+        if bool((counts != m).any()):
+            raise OsanError(
+                "a dense view needs the same number of subgraphs for every graph, "
+                f"got {int(counts.min())} to {int(counts.max())}"
+            )
+        if len(values) != self.num_copies:
+            raise OsanError(f"values: expected {self.num_copies} rows, one per copy, got {len(values)}")
+        place = self.vertex * m + self.subgraph - self.graph[self.subgraph] * m
+        rows = values.new_zeros((self.num_vertices * m, *values.shape[1:])).index_copy(0, place, values)
+        there = torch.zeros(self.num_vertices * m, dtype=torch.bool, device=place.device)
+        there[place] = True
+        shape = (self.num_vertices, m)
+        return rows.view(*shape, *values.shape[1:]), there.view(shape)
+
+    def check(self, batch: Data) -> None:
+        """Raise an :class:`~osan.errors.OsanError` if the bag does not belong to ``batch``."""
+        for name, mine, theirs in (
+            ("vertices", self.num_vertices, batch.num_nodes),
+            ("edges", self.num_edges, batch.num_edges),
+            ("graphs", self.num_graphs, num_graphs_of(batch)),
+        ):
+            if mine != theirs:
+                raise OsanError(f"the bag was made from a batch of {mine} {name}, this batch has {theirs}")
+
+    def __repr__(self) -> str:
+        def count(number: int, what: str, plural: str) -> str:
+            return f"{number} {what if number == 1 else plural}"
+
+        parts = [
+            f"{count(self.num_copies, 'copy', 'copies')} of {count(self.num_vertices, 'vertex', 'vertices')}",
+            count(self.num_copied_edges, "copied edge", "copied edges"),
+        ]
+        if self.tuples is not None:
+            parts.append(f"tuples of {self.tuples.size(1)}")
+        parts += ["ranks"] * (self.rank is not None)
+        parts += ["marks"] * (self.mark is not None)
+        parts += ["edge marks"] * (self.edge_mark is not None)
+        weights = [w for w in (self.weight, self.edge_weight) if w is not None]
+        if weights:
+            parts.append("weights with gradients" if any(w.requires_grad for w in weights) else "weights")
+        head = (
+            f"{count(self.num_subgraphs, 'subgraph', 'subgraphs')} of "
+            f"{count(self.num_graphs, 'graph', 'graphs')}"
+        )
+        return f"SubgraphBag({head}: {', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        from osan.bags.draw import html
+
+        return html(self)

@@ -1,0 +1,155 @@
+"""The two ways to a bag: thin out all copies, or join the copies that are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from osan.bags.bag import SubgraphBag
+from osan.bags.layout import Layout, ragged, starts
+
+
+def full_bag(layout: Layout, graph: Tensor) -> SubgraphBag:
+    """Every vertex and edge of its graph copied into each subgraph.
+
+    Parameters
+    ----------
+    layout
+        The batch.
+    graph
+        The graph of each subgraph, sorted; shape ``[subgraphs]``.
+    """
+    vertex, subgraph = ragged(layout.first[graph], layout.sizes[graph])
+    position, owner = ragged(layout.edge_first[graph], layout.edge_sizes[graph])
+    shift = (starts(layout.sizes[graph]) - layout.first[graph])[owner]
+    edge_index = torch.stack((layout.source[position] + shift, layout.target[position] + shift))
+    return SubgraphBag(
+        vertex,
+        subgraph,
+        edge_index,
+        layout.order[position],
+        graph,
+        layout.num_vertices,
+        layout.num_edges,
+        layout.num_graphs,
+    )
+
+
+def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None = None) -> SubgraphBag:
+    """The bag without the copies and copied edges that are not kept.
+
+    An edge also goes when one of its ends goes.
+
+    Parameters
+    ----------
+    bag
+        A bag.
+    copies
+        Boolean, shape ``[copies]``; ``None`` keeps all.
+    edges
+        Boolean, shape ``[copied edges]``; ``None`` keeps all.
+    """
+    edge_index = bag.edge_index
+    if copies is not None:
+        both = copies[edge_index[0]] & copies[edge_index[1]]
+        edges = both if edges is None else both & edges
+        edge_index = (copies.cumsum(0) - 1)[edge_index]
+
+    changed: dict[str, Any] = {"edge_index": edge_index if edges is None else edge_index[:, edges]}
+    for names, mask in (
+        (("vertex", "subgraph", "weight", "mark", "rank"), copies),
+        (("edge", "edge_weight", "edge_mark"), edges),
+    ):
+        if mask is not None:
+            values = {name: getattr(bag, name) for name in names}
+            changed |= {name: value[mask] for name, value in values.items() if value is not None}
+    return replace(bag, **changed)
+
+
+def position_of(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor) -> Tensor:
+    """Where the copy (v, s) stands in :func:`full_bag`."""
+    return starts(layout.sizes[graph])[subgraph] + vertex - layout.first[graph[subgraph]]
+
+
+def edge_position_of(layout: Layout, graph: Tensor, subgraph: Tensor, column: Tensor) -> Tensor:
+    """Where the copy of a column of ``edge_index`` in subgraph s stands in :func:`full_bag`."""
+    place = torch.empty_like(layout.order)
+    place[layout.order] = torch.arange(layout.num_edges, device=layout.device)
+    return starts(layout.edge_sizes[graph])[subgraph] + place[column] - layout.edge_first[graph[subgraph]]
+
+
+def induced_bag(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor) -> SubgraphBag:
+    """The subgraphs induced by the given vertices.
+
+    Time and memory follow the copies and their neighbours in the batch, not subgraphs times vertices, so that
+    small subgraphs of a large graph stay cheap.
+
+    Parameters
+    ----------
+    layout
+        The batch.
+    graph
+        The graph of each subgraph, sorted; shape ``[subgraphs]``.
+    subgraph, vertex
+        The copies, in any order, repeats allowed; shape ``[copies]``.
+    """
+    keys = torch.unique(subgraph * layout.num_vertices + vertex)
+    subgraph = keys // max(layout.num_vertices, 1)
+    vertex = keys - subgraph * layout.num_vertices
+    # The in-coming edges of each copy, so that copied edges are sorted by the copy they point to.
+    counts = torch.bincount(layout.target, minlength=layout.num_vertices)
+    position, target = ragged(starts(counts)[vertex], counts[vertex])
+    wanted = subgraph[target] * layout.num_vertices + layout.source[position]
+    source = torch.searchsorted(keys, wanted)
+    there = keys[source.clamp(max=max(keys.numel() - 1, 0))] == wanted
+    return SubgraphBag(
+        vertex,
+        subgraph,
+        torch.stack((source[there], target[there])),
+        layout.order[position[there]],
+        graph,
+        layout.num_vertices,
+        layout.num_edges,
+        layout.num_graphs,
+    )
+
+
+def with_whole_graph(bag: SubgraphBag, layout: Layout) -> SubgraphBag:
+    """The bag with each graph itself as one more member, the last of its subgraphs.
+
+    The new copies weigh 1 and carry neither mark nor rank.
+    """
+    whole = full_bag(layout, torch.arange(layout.num_graphs, device=layout.device))
+    before = bag.subgraphs_per_graph.cumsum(0)
+    renamed = torch.cat((bag.subgraph + bag.graph[bag.subgraph], whole.subgraph + before[whole.subgraph]))
+    order = torch.argsort(renamed, stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(order.numel(), device=order.device)
+    edge_index = place[torch.cat((bag.edge_index, whole.edge_index + bag.num_copies), dim=1)]
+    by_target = torch.argsort(edge_index[1], stable=True)
+    graph = torch.cat((bag.graph, torch.arange(layout.num_graphs, device=layout.device)))
+    by_graph = torch.argsort(graph, stable=True)
+
+    def joined(value: Tensor | None, fill: float, rows: int, reorder: Tensor) -> Tensor | None:
+        if value is None:
+            return None
+        return torch.cat((value, value.new_full((rows, *value.shape[1:]), fill)))[reorder]
+
+    copies, edges = whole.num_copies, whole.num_copied_edges
+    return replace(
+        bag,
+        vertex=torch.cat((bag.vertex, whole.vertex))[order],
+        subgraph=renamed[order],
+        edge_index=edge_index[:, by_target],
+        edge=torch.cat((bag.edge, whole.edge))[by_target],
+        graph=graph[by_graph],
+        weight=joined(bag.weight, 1, copies, order),
+        edge_weight=joined(bag.edge_weight, 1, edges, by_target),
+        mark=joined(bag.mark, 0, copies, order),
+        edge_mark=joined(bag.edge_mark, 0, edges, by_target),
+        rank=joined(bag.rank, 0, copies, order),
+        tuples=joined(bag.tuples, -1, layout.num_graphs, by_graph),
+    )

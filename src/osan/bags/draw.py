@@ -1,0 +1,166 @@
+"""Pictures of a bag, for notebooks."""
+
+from __future__ import annotations
+
+import base64
+import html as markup
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import networkx as nx
+import torch
+
+from osan.bags.bag import SubgraphBag
+from osan.errors import OsanError
+
+_GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
+
+
+def subgraph_of(bag: SubgraphBag, s: int) -> nx.MultiDiGraph:
+    """Subgraph s as a networkx graph on the vertices of the batch, with the bag's numbers as attributes.
+
+    Examples
+    --------
+    >>> from torch_geometric.data import Data
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> sorted(subgraph_of(bags.all_subsets(path, 1), 0).edges())
+    [(1, 2), (2, 1)]
+    """
+    if not 0 <= s < bag.num_subgraphs:
+        raise OsanError(f"subgraph {s}: the bag has the subgraphs 0 to {bag.num_subgraphs - 1}")
+    graph = nx.MultiDiGraph()
+    for copy in (bag.subgraph == s).nonzero().flatten().tolist():
+        values = {
+            name: getattr(bag, name)[copy].item()
+            for name in ("weight", "mark", "rank")
+            if getattr(bag, name) is not None
+        }
+        graph.add_node(int(bag.vertex[copy]), **values)
+    for e in (bag.subgraph[bag.edge_index[0]] == s).nonzero().flatten().tolist():
+        values = {
+            name: getattr(bag, name)[e].item()
+            for name in ("edge_weight", "edge_mark")
+            if getattr(bag, name) is not None
+        }
+        source, target = bag.vertex[bag.edge_index[:, e]].tolist()
+        graph.add_edge(source, target, key=int(bag.edge[e]), **values)
+    return graph
+
+
+def draw(bag: SubgraphBag, *, graph: int = 0, limit: int = 8, smiles: str | None = None) -> Any:
+    """Draw the first subgraphs of one graph: removed parts pale, marked parts orange, ranks as labels.
+
+    Parameters
+    ----------
+    bag
+        The bag.
+    graph
+        Which graph of the batch.
+    limit
+        At most this many subgraphs.
+    smiles
+        If the graph is a molecule whose atoms stand in the order of this string, draw it with RDKit's
+        coordinates and element symbols.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel per subgraph.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise OsanError("drawing needs matplotlib, which is not installed: pip install matplotlib") from None
+    if not 0 <= graph < bag.num_graphs:
+        raise OsanError(f"graph {graph}: the bag covers the graphs 0 to {bag.num_graphs - 1}")
+    members = (bag.graph == graph).nonzero().flatten().tolist()
+    shown = [subgraph_of(bag, s) for s in members[:limit]]
+    base = nx.compose_all([nx.Graph(g) for g in shown]) if shown else nx.Graph()
+    position, symbols = _molecule(smiles, base) if smiles else (nx.spring_layout(base, seed=0), {})
+    columns = min(len(shown), 4) or 1
+    rows = -(-len(shown) // columns) or 1
+    figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).flatten()
+    for panel in panels:
+        panel.set_axis_off()
+    for panel, s, picture in zip(panels, members, shown, strict=False):
+        panel.set_title(f"subgraph {s}", fontsize=9)
+        _draw_one(panel, nx.Graph(picture), base, position, symbols)
+    return figure
+
+
+def _draw_one(
+    panel: Any, picture: nx.Graph, base: nx.Graph, position: dict[int, Any], symbols: dict[int, str]
+) -> None:
+    def colour(v: int) -> str:
+        data = picture.nodes[v] if v in picture else {"weight": 0}
+        return _GONE if data.get("weight", 1) == 0 else _MARKED if data.get("mark", 0) else _PLAIN
+
+    def edge_colour(u: int, v: int) -> str:
+        data = picture.edges[u, v] if picture.has_edge(u, v) else {"edge_weight": 0}
+        return _GONE if data.get("edge_weight", 1) == 0 else _MARKED if data.get("edge_mark", 0) else "black"
+
+    def label(v: int) -> str:
+        rank = picture.nodes[v].get("rank", 0) if v in picture else 0
+        return f"{symbols.get(v, v)}{f' ({rank})' if rank else ''}"
+
+    edges = sorted(base.edges())
+    nx.draw_networkx_edges(
+        base, position, ax=panel, edgelist=edges, edge_color=[edge_colour(*e) for e in edges]
+    )
+    nx.draw_networkx_nodes(base, position, ax=panel, node_color=[colour(v) for v in base], node_size=220)
+    nx.draw_networkx_labels(base, position, ax=panel, labels={v: label(v) for v in base}, font_size=7)
+
+
+def _molecule(smiles: str, base: nx.Graph) -> tuple[dict[int, Any], dict[int, str]]:
+    """Coordinates and element symbols of the atoms, which are the vertices of ``base`` in order."""
+    try:
+        from rdkit import Chem
+        from rdkit.Chem import rdDepictor
+    except ImportError:
+        raise OsanError("drawing molecules needs RDKit, which is not installed: pip install rdkit") from None
+    molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise OsanError(f"smiles: RDKit cannot read {smiles!r}")
+    rdDepictor.Compute2DCoords(molecule)
+    first = min(base, default=0)
+    if max(base, default=-1) - first >= molecule.GetNumAtoms():
+        raise OsanError(
+            f"smiles: {smiles!r} has {molecule.GetNumAtoms()} atoms, "
+            f"but the graph has a vertex number {max(base) - first}"
+        )
+    points = molecule.GetConformer().GetPositions()[:, :2]
+    position = {v: points[v - first] for v in base}
+    return position, {v: molecule.GetAtomWithIdx(v - first).GetSymbol() for v in base}
+
+
+def html(bag: SubgraphBag) -> str:
+    """What a notebook shows: a table of what the bag holds and, with matplotlib, its first subgraphs."""
+    counts = bag.subgraphs_per_graph
+    sizes = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
+
+    def span(values: Sequence[int]) -> str:
+        least, most = (min(values), max(values)) if values else (0, 0)
+        return str(least) if least == most else f"{least} to {most}"
+
+    rows = [
+        ("graphs", str(bag.num_graphs)),
+        ("subgraphs per graph", span(counts.tolist())),
+        ("vertices per subgraph", span(sizes.tolist())),
+        ("copies", str(bag.num_copies)),
+        ("copied edges", str(bag.num_copied_edges)),
+    ]
+    table = "".join(f"<tr><th>{markup.escape(a)}</th><td>{markup.escape(b)}</td></tr>" for a, b in rows)
+    text = f"<div><code>{markup.escape(repr(bag))}</code><table>{table}</table>"
+    try:
+        figure = draw(bag) if bag.num_graphs else None
+    except OsanError:
+        figure = None
+    if figure is not None:
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=80)
+        picture = base64.b64encode(stream.getvalue()).decode()
+        text += f'<img alt="the first subgraphs of graph 0" src="data:image/png;base64,{picture}">'
+    return text + "</div>"

@@ -1,0 +1,99 @@
+"""Undirected edges behind the two directions that PyG stores."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+from torch import Tensor
+
+from osan.errors import OsanError
+
+
+def undirected_edges(edge_index: Tensor) -> tuple[Tensor, Tensor]:
+    """Pair the two directions of each edge.
+
+    The i-th column (u, v) is paired with the i-th column (v, u), so parallel edges stay apart; a self-loop,
+    and an arc without its opposite, stand alone.
+
+    Parameters
+    ----------
+    edge_index
+        Shape ``[2, columns]``.
+
+    Returns
+    -------
+    tuple
+        For each column its undirected edge, shape ``[columns]``, and for each undirected edge its two
+        columns, shape ``[edges, 2]`` (the same one twice if it stands alone). Edges are sorted by their
+        smaller end.
+
+    Examples
+    --------
+    >>> undirected_edges(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    (tensor([0, 0, 1, 1]), tensor([[0, 1],
+            [2, 3]]))
+    """
+    count = edge_index.size(1)
+    if count == 0:
+        return edge_index.new_empty(0), edge_index.new_empty((0, 2))
+    low, high = edge_index.min(dim=0).values, edge_index.max(dim=0).values
+    direction = (edge_index[0] > edge_index[1]).long()
+    # Numbers of vertices have at most 31 bits; no value is read back from the device.
+    key = low * 2**32 + high * 2 + direction
+    order = torch.argsort(key, stable=True)
+    ordered = key[order]
+    new = torch.cat((ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]))
+    places = torch.arange(count, device=key.device)
+    occurrence = torch.empty_like(key)
+    occurrence[order] = places - torch.where(new, places, 0).cummax(0).values
+    # (smaller end, larger end, occurrence) names an undirected edge; two sorts avoid an overflowing product.
+    pair = torch.unique(key // 2, return_inverse=True)[1]
+    names, edge = torch.unique(pair * count + occurrence, return_inverse=True)
+    columns = edge.new_full((names.numel(), 2), -1)
+    columns[edge[direction == 1], 1] = places[direction == 1]
+    columns[edge[direction == 0], 0] = places[direction == 0]
+    return edge, torch.where(columns < 0, columns.flip(1), columns)
+
+
+def maximum_spanning_forest(source: Tensor, target: Tensor, weights: Tensor, num_vertices: int) -> Tensor:
+    """The edges of a maximum spanning tree of every connected component.
+
+    Parameters
+    ----------
+    source, target
+        The ends of the undirected edges, each edge once; shape ``[edges]``. Self-loops are never chosen, of
+        parallel edges at most one is.
+    weights
+        Shape ``[edges]``; among equal weights the earlier edge is preferred.
+    num_vertices
+        The number of vertices.
+
+    Returns
+    -------
+    Tensor
+        Boolean, shape ``[edges]``.
+
+    Examples
+    --------
+    >>> triangle = torch.tensor([0, 1, 2]), torch.tensor([1, 2, 0])
+    >>> maximum_spanning_forest(*triangle, torch.tensor([0.3, 0.1, 0.2]), 3)
+    tensor([ True, False,  True])
+    """
+    if not source.shape == target.shape == weights.shape:
+        raise OsanError(
+            "source, target and weights: expected one shape [edges], "
+            f"got {list(source.shape)}, {list(target.shape)} and {list(weights.shape)}"
+        )
+    order = torch.argsort(weights.detach(), descending=True, stable=True).cpu().numpy()
+    low = torch.minimum(source, target).cpu().numpy()[order]
+    high = torch.maximum(source, target).cpu().numpy()[order]
+    # np.unique gives the first, hence heaviest, of parallel edges; places count from 1 as 0 means no edge.
+    place = np.unique(low * num_vertices + high, return_index=True)[1]
+    place = place[low[place] != high[place]]
+    matrix = csr_array((place + 1, (low[place], high[place])), shape=(num_vertices, num_vertices))
+    tree = minimum_spanning_tree(matrix).data.astype(np.int64) - 1
+    chosen = torch.zeros(source.numel(), dtype=torch.bool)
+    chosen[torch.from_numpy(order[tree])] = True
+    return chosen.to(source.device)

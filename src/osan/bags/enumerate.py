@@ -1,0 +1,139 @@
+"""Index sets of all subgraphs of a kind: tuples, subsets, walks, ego-nets."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from osan.bags.layout import Layout, ragged, starts
+from osan.errors import OsanError
+
+
+def check_size(name: str, value: int, least: int = 0) -> None:
+    """Raise if a size is not an integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise OsanError(f"{name}: expected an integer of at least {least}, got {value!r}")
+
+
+def tuples_of(sizes: Tensor, first: Tensor, k: int, *, repeats: bool = True) -> tuple[Tensor, Tensor]:
+    """All k-tuples over each of several blocks of consecutive things.
+
+    Parameters
+    ----------
+    sizes, first
+        How many things each block has, and its first; shape ``[blocks]``.
+    k
+        The length of the tuples.
+    repeats
+        Whether a tuple may name a thing twice.
+
+    Returns
+    -------
+    tuple
+        The tuples in lexicographic order, shape ``[tuples, k]``, and the block of each.
+
+    Examples
+    --------
+    >>> tuples_of(torch.tensor([2]), torch.tensor([0]), 2)[0].tolist()
+    [[0, 0], [0, 1], [1, 0], [1, 1]]
+    """
+    check_size("k", k)
+    block = torch.arange(sizes.numel(), device=sizes.device)
+    rows = block.new_empty((block.numel(), 0))
+    for _ in range(k):
+        new, owner = ragged(first[block], sizes[block])
+        block, rows = block[owner], torch.cat((rows[owner], new[:, None]), dim=1)
+        if not repeats:
+            fresh = (rows[:, :-1] != rows[:, -1:]).all(dim=1)
+            block, rows = block[fresh], rows[fresh]
+    return rows, block
+
+
+def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """All k-subsets of each of several blocks of consecutive things.
+
+    A block of fewer than k things has one subset, all of them, filled up with -1.
+
+    Parameters and results are those of :func:`tuples_of`.
+
+    Examples
+    --------
+    >>> subsets_of(torch.tensor([3, 1]), torch.tensor([0, 3]), 2)[0].tolist()
+    [[0, 1], [0, 2], [1, 2], [3, -1]]
+    """
+    check_size("k", k)
+    block = torch.arange(sizes.numel(), device=sizes.device)
+    rows, following = block.new_empty((block.numel(), 0)), first
+    for chosen in range(k):
+        full = sizes[block] <= chosen
+        # A prefix goes on only if enough things follow it to fill the rest of the subset.
+        missing = sizes[block].clamp(max=k) - chosen
+        counts = (first[block] + sizes[block] - following - missing + 1).clamp(min=0)
+        new, owner = ragged(following, torch.where(full, 1, counts))
+        new = torch.where(full[owner], -1, new)
+        block, rows, following = block[owner], torch.cat((rows[owner], new[:, None]), dim=1), new + 1
+    return rows, block
+
+
+def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
+    """All walks (g1, ..., gk) along edges, and the graph of each.
+
+    Examples
+    --------
+    >>> from torch_geometric.data import Data
+    >>> from osan.bags.layout import layout_of
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> walks_of(layout_of(path), 2)[0].tolist()
+    [[0, 1], [1, 0], [1, 2], [2, 1]]
+    """
+    check_size("k", k, 1)
+    begin, counts, columns = layout.neighbours()
+    ends = torch.empty_like(layout.target)
+    ends[layout.order] = layout.target
+    rows = torch.arange(layout.num_vertices, device=layout.device)[:, None]
+    for _ in range(k - 1):
+        position, owner = ragged(begin[rows[:, -1]], counts[rows[:, -1]])
+        rows = torch.cat((rows[owner], ends[columns[position], None]), dim=1)
+    return rows, layout.graph_of_vertex()[rows[:, 0]]
+
+
+def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tensor]:
+    """The vertices within ``hops`` steps of each centre, as pairs (index of the centre, vertex).
+
+    Examples
+    --------
+    >>> from torch_geometric.data import Data
+    >>> from osan.bags.layout import layout_of
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> ego_copies(layout_of(path), torch.tensor([0, 1]), 1)
+    (tensor([0, 0, 1, 1, 1]), tensor([0, 1, 0, 1, 2]))
+    """
+    check_size("hops", hops)
+    return balls(layout.source, layout.target, layout.num_vertices, centre, hops)
+
+
+def balls(
+    source: Tensor, target: Tensor, num_vertices: int, centre: Tensor, hops: int
+) -> tuple[Tensor, Tensor]:
+    """The vertices within ``hops`` steps of each centre, from edges that are sorted by their target.
+
+    The result is that of :func:`ego_copies`; no value is read back from the device.
+    """
+    size = max(num_vertices, 1)
+    counts = torch.zeros(num_vertices, dtype=torch.long, device=target.device)
+    counts = counts.index_add(0, target, torch.ones_like(target))
+    begin = starts(counts)
+    reached = torch.arange(centre.numel(), device=target.device) * size + centre
+    frontier = reached
+    for _ in range(hops):
+        vertex = frontier % size
+        position, owner = ragged(begin[vertex], counts[vertex])
+        neighbour = (frontier - vertex)[owner] + source[position]
+        before = reached
+        reached = torch.unique(torch.cat((before, neighbour)))
+        if reached.numel() == before.numel():
+            break
+        # What is new: `before` is sorted, so one look-up per pair tells.
+        found = torch.searchsorted(before, reached).clamp_(max=before.numel() - 1)
+        frontier = reached[before[found] != reached]
+    return reached // size, reached % size

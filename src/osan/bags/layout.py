@@ -1,0 +1,154 @@
+"""Where the vertices and edges of a PyG batch lie, graph by graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.errors import OsanError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The index tensors of a batch that every bag is built from.
+
+    Edges are ordered by their target, hence by graph as well: copied edges then come out sorted by target
+    without a sort of their own.
+
+    Parameters
+    ----------
+    sizes, first
+        Number of vertices of each graph, and its first vertex; shape ``[graphs]``.
+    edge_sizes, edge_first
+        The same for edges, in the order by target.
+    order
+        The column of ``edge_index`` at each position of that order; shape ``[edges]``.
+    source, target
+        The two ends of the edges, in that order.
+    """
+
+    sizes: Tensor
+    first: Tensor
+    edge_sizes: Tensor
+    edge_first: Tensor
+    order: Tensor
+    source: Tensor
+    target: Tensor
+
+    @property
+    def num_graphs(self) -> int:
+        """The number of graphs, empty ones counted."""
+        return self.sizes.numel()
+
+    @property
+    def num_vertices(self) -> int:
+        """The number of vertices of all graphs."""
+        return int(self.sizes.sum())
+
+    @property
+    def num_edges(self) -> int:
+        """The number of columns of ``edge_index``."""
+        return self.order.numel()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the tensors live."""
+        return self.sizes.device
+
+    def graph_of_vertex(self) -> Tensor:
+        """The graph of each vertex, shape ``[vertices]``."""
+        return torch.repeat_interleave(self.sizes)
+
+    def neighbours(self) -> tuple[Tensor, Tensor, Tensor]:
+        """For each vertex where its out-going edges start and how many there are, then their columns."""
+        source = torch.empty_like(self.source)
+        source[self.order] = self.source
+        columns = torch.argsort(source, stable=True)
+        counts = torch.bincount(source, minlength=self.num_vertices)
+        return starts(counts), counts, columns
+
+
+def starts(counts: Tensor) -> Tensor:
+    """The exclusive running sum: where each of several consecutive blocks starts.
+
+    >>> starts(torch.tensor([2, 0, 3]))
+    tensor([0, 2, 2])
+    """
+    return counts.cumsum(0) - counts
+
+
+def ragged(first: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """The ranges ``first[i], ..., first[i] + counts[i] - 1`` one after another, and the i of each entry.
+
+    >>> ragged(torch.tensor([5, 9]), torch.tensor([2, 1]))
+    (tensor([5, 6, 9]), tensor([0, 0, 1]))
+    """
+    owner = torch.repeat_interleave(counts)
+    within = torch.arange(owner.numel(), device=counts.device) + (first - starts(counts))[owner]
+    return within, owner
+
+
+def num_graphs_of(batch: Data) -> int:
+    """The number of graphs of a ``Batch``, or of a ``Data`` with or without a hand-made ``batch`` vector."""
+    if getattr(batch, "batch", None) is None:
+        return 1
+    if getattr(batch, "ptr", None) is not None:
+        return batch.ptr.numel() - 1
+    return int(batch.batch.max()) + 1 if batch.batch.numel() else 0
+
+
+def layout_of(batch: Data) -> Layout:
+    """Read and check the layout of a PyG ``Batch``, or of one ``Data``.
+
+    Raises
+    ------
+    OsanError
+        If ``edge_index`` is missing or has the wrong shape or type, names a vertex that is not there, or
+        joins two graphs; if ``batch`` is not sorted.
+
+    Examples
+    --------
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> layout_of(path).sizes, layout_of(path).edge_sizes
+    (tensor([3]), tensor([4]))
+    """
+    edge_index = getattr(batch, "edge_index", None)
+    if not isinstance(edge_index, Tensor):
+        raise OsanError("batch.edge_index: expected an integer tensor of shape [2, edges], found none")
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
+        raise OsanError(
+            "batch.edge_index: expected an int64 tensor of shape [2, edges], "
+            f"got {edge_index.dtype} of shape {list(edge_index.shape)}"
+        )
+    count = batch.num_nodes
+    if count is None:
+        raise OsanError(
+            "batch.num_nodes: unknown; set num_nodes or give vertex features x of shape [vertices, d]"
+        )
+    device, vector = edge_index.device, getattr(batch, "batch", None)
+    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= count):
+        raise OsanError(
+            f"batch.edge_index: entries must lie in 0 to {count - 1} (num_nodes = {count}), "
+            f"got {int(edge_index.min())} to {int(edge_index.max())}"
+        )
+    if vector is None:
+        sizes = torch.tensor([count], device=device)
+    else:
+        if vector.shape != (count,):
+            raise OsanError(f"batch.batch: expected shape [{count}], got {list(vector.shape)}")
+        if count and bool((vector[1:] < vector[:-1]).any()):
+            raise OsanError(
+                "batch.batch: the vertices of each graph must be consecutive, but it is not sorted"
+            )
+        sizes = torch.bincount(vector, minlength=num_graphs_of(batch))
+    order = torch.argsort(edge_index[1], stable=True)
+    source, target = edge_index[:, order]
+    graph = torch.repeat_interleave(sizes)[target]
+    if vector is not None and bool((vector[source] != graph).any()):
+        column = int(order[(vector[source] != graph).nonzero()[0, 0]])
+        raise OsanError(f"batch.edge_index: column {column} joins vertices of two different graphs")
+    edge_sizes = torch.bincount(graph, minlength=sizes.numel())
+    return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, source, target)

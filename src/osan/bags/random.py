@@ -1,0 +1,297 @@
+"""Random samples of subgraphs from an explicit generator.
+
+Draws are independent (the paper's random baseline) unless ``distinct=True``; then the m subgraphs of a graph
+are drawn without replacement, and a graph that has fewer gives all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Generator, Tensor
+from torch_geometric.data import Data
+
+from osan.bags.bag import SubgraphBag
+from osan.bags.build import full_bag, with_whole_graph
+from osan.bags.edges import maximum_spanning_forest
+from osan.bags.enumerate import check_size
+from osan.bags.layout import layout_of, ragged, starts
+from osan.bags.operations import Deleted, Operation, operate_on_vertices
+from osan.bags.policies import edge_bag, edge_blocks, ego_bag, vertex_bag
+from osan.errors import OsanError
+
+# A spanning tree cannot be counted as cheaply as a subset, so drawing different ones stops after this many
+# rounds that brought none.
+_FRUITLESS_ROUNDS = 32
+
+
+def random_tuples(
+    batch: Data,
+    k: int,
+    m: int,
+    *,
+    generator: Generator,
+    operation: Operation = "mark",
+    distinct: bool = False,
+    whole_graph: bool = False,
+) -> SubgraphBag:
+    """m random elements of V(G)^k for each graph G; see :func:`osan.bags.all_tuples`.
+
+    Examples
+    --------
+    >>> edge = Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> random_tuples(edge, 1, 2, generator=Generator().manual_seed(0), distinct=True).tuples.shape
+    torch.Size([2, 1])
+    """
+    check_size("k", k)
+    layout = layout_of(batch)
+    possible = torch.where(layout.sizes > 0, layout.sizes.double() ** k, float(k == 0))
+
+    def draw(graph: Tensor) -> Tensor:
+        uniform = torch.rand((graph.numel(), k), generator=generator, dtype=torch.double).to(layout.device)
+        return layout.first[graph, None] + (uniform * layout.sizes[graph, None]).long()
+
+    rows, graph = _sample(draw, possible, m, distinct)
+    return vertex_bag(layout, rows, graph, operation, ordered=True, whole_graph=whole_graph)
+
+
+def random_subsets(
+    batch: Data,
+    k: int,
+    m: int,
+    *,
+    generator: Generator,
+    operation: Operation = "delete",
+    ordered: bool = False,
+    distinct: bool = False,
+    deleted: Deleted = "masked",
+    whole_graph: bool = False,
+) -> SubgraphBag:
+    """m random sets of k vertices for each graph: deleted, selected or marked.
+
+    A graph of fewer than k vertices has one such set, all of its vertices. With ``ordered`` the vertices that
+    a subgraph consists of (that are marked) are ranked at random.
+
+    Examples
+    --------
+    >>> triangle = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]))
+    >>> random_subsets(triangle, 1, 5, generator=Generator().manual_seed(0))
+    SubgraphBag(5 subgraphs of 1 graph: 10 copies of 3 vertices, 10 copied edges, tuples of 1)
+    """
+    layout = layout_of(batch)
+    rows, graph = _sample_subsets(layout.sizes, layout.first, k, m, generator, distinct)
+    bag = vertex_bag(layout, rows, graph, operation, deleted=deleted)
+    if ordered:
+        member = bag.mark if operation == "mark" else bag.weight
+        keys = torch.rand(bag.num_copies, generator=generator, dtype=torch.double).to(layout.device)
+        keys = keys if member is None else torch.where(member != 0, keys, math.inf)
+        if deleted == "isolated" and operation != "mark":
+            raise OsanError("ordered: isolated vertices have no rank; use deleted='masked'")
+        rank = 1 + _places(bag.subgraph, keys, bag.num_subgraphs)
+        bag = replace(bag, rank=rank if member is None else torch.where(member != 0, rank, 0))
+    return with_whole_graph(bag, layout) if whole_graph else bag
+
+
+def random_edges(
+    batch: Data,
+    k: int,
+    m: int,
+    *,
+    generator: Generator,
+    operation: Operation = "delete",
+    distinct: bool = False,
+    deleted: Deleted = "masked",
+    whole_graph: bool = False,
+) -> SubgraphBag:
+    """m random sets of k undirected edges for each graph: deleted, selected or marked.
+
+    Examples
+    --------
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> random_edges(path, 1, 5, generator=Generator().manual_seed(0))
+    SubgraphBag(5 subgraphs of 1 graph: 15 copies of 3 vertices, 10 copied edges)
+    """
+    layout = layout_of(batch)
+    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    rows, graph = _sample_subsets(sizes, first, k, m, generator, distinct)
+    return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
+
+
+def random_egos(
+    batch: Data,
+    hops: int,
+    m: int,
+    *,
+    generator: Generator,
+    operation: Operation = "select",
+    mark_centre: bool = False,
+    distinct: bool = False,
+    deleted: Deleted = "masked",
+    whole_graph: bool = False,
+) -> SubgraphBag:
+    """The ego-nets of m random vertices of each graph; see :func:`osan.bags.all_egos`.
+
+    Examples
+    --------
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> random_egos(path, 2, 4, generator=Generator().manual_seed(0))
+    SubgraphBag(4 subgraphs of 1 graph: 12 copies of 3 vertices, 16 copied edges, tuples of 1)
+    """
+    layout = layout_of(batch)
+    rows, _ = _sample_subsets(layout.sizes, layout.first, 1, m, generator, distinct)
+    centres = rows[:, 0]
+    return ego_bag(
+        layout,
+        centres[centres >= 0],
+        hops,
+        operation,
+        mark_centre=mark_centre,
+        deleted=deleted,
+        whole_graph=whole_graph,
+    )
+
+
+def random_trees(
+    batch: Data,
+    m: int,
+    *,
+    generator: Generator,
+    operation: Operation = "select",
+    distinct: bool = False,
+    deleted: Deleted = "isolated",
+    whole_graph: bool = False,
+) -> SubgraphBag:
+    """m random spanning trees of each graph (forests, if it is not connected).
+
+    A random tree is the maximum spanning tree of independent uniform edge weights. It spans, so by default no
+    vertex goes with the edges that are not selected, isolated ones included.
+
+    Examples
+    --------
+    >>> triangle = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2, 2, 0], [1, 0, 2, 1, 0, 2]]))
+    >>> random_trees(triangle, 3, generator=Generator().manual_seed(0), distinct=True)
+    SubgraphBag(3 subgraphs of 1 graph: 9 copies of 3 vertices, 12 copied edges)
+    """
+    layout = layout_of(batch)
+    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    ends = batch.edge_index[:, columns[:, 0]]
+    width = int((layout.sizes - 1).clamp(min=0).max()) if layout.num_graphs else 0
+
+    def draw(graph: Tensor) -> Tensor:
+        edge, owner = ragged(first[graph], sizes[graph])
+        shift = (starts(layout.sizes[graph]) - layout.first[graph])[owner]
+        weights = torch.rand(edge.numel(), generator=generator, dtype=torch.double).to(layout.device)
+        source, target = ends[:, edge] + shift
+        chosen = maximum_spanning_forest(source, target, weights, int(layout.sizes[graph].sum()))
+        edge, owner = edge[chosen], owner[chosen]
+        counts = torch.bincount(owner, minlength=graph.numel())
+        place = torch.arange(edge.numel(), device=layout.device) - starts(counts)[owner]
+        rows = edge.new_full((graph.numel(), width), -1)
+        rows[owner, place] = edge
+        return rows
+
+    possible = torch.full((layout.num_graphs,), math.inf, device=layout.device, dtype=torch.double)
+    rows, graph = _sample(draw, possible, m, distinct)
+    return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
+
+
+def random_dropout(
+    batch: Data,
+    p: float,
+    m: int,
+    *,
+    generator: Generator,
+    deleted: Deleted = "masked",
+    whole_graph: bool = False,
+) -> SubgraphBag:
+    """m subgraphs of each graph from which every vertex is missing with probability p, independently.
+
+    Examples
+    --------
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> random_dropout(path, 0.0, 2, generator=Generator().manual_seed(0)).num_copies
+    6
+    """
+    if not 0 <= p <= 1:
+        raise OsanError(f"p: expected a probability between 0 and 1, got {p}")
+    check_size("m", m)
+    layout = layout_of(batch)
+    bag = full_bag(layout, torch.arange(layout.num_graphs, device=layout.device).repeat_interleave(m))
+    kept = torch.rand(bag.num_copies, generator=generator).to(layout.device) >= p
+    bag = operate_on_vertices(bag, kept.to(torch.get_default_dtype()), "delete", deleted)
+    return with_whole_graph(bag, layout) if whole_graph else bag
+
+
+def _places(group: Tensor, keys: Tensor, groups: int) -> Tensor:
+    """The place 0, 1, ... of each entry among the keys of its group; groups are consecutive."""
+    order = torch.argsort(keys, stable=True)
+    order = order[torch.argsort(group[order], stable=True)]
+    counts = torch.bincount(group, minlength=groups)
+    places = torch.empty_like(order)
+    places[order] = torch.arange(order.numel(), device=order.device) - starts(counts)[group[order]]
+    return places
+
+
+def _sample_subsets(
+    sizes: Tensor, first: Tensor, k: int, m: int, generator: Generator, distinct: bool
+) -> tuple[Tensor, Tensor]:
+    check_size("k", k)
+    n, least = sizes.double(), sizes.clamp(max=k).double()
+    possible = torch.exp(torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)).round()
+
+    def draw(block: Tensor) -> Tensor:
+        thing, owner = ragged(first[block], sizes[block])
+        keys = torch.rand(thing.numel(), generator=generator, dtype=torch.double).to(sizes.device)
+        places = _places(owner, keys, block.numel())
+        taken = places < k
+        rows = block.new_full((block.numel(), k), -1)
+        rows[owner[taken], places[taken]] = thing[taken]
+        # Sorted, so that equal sets are equal rows, with the filling at the end.
+        last = torch.iinfo(torch.long).max
+        rows = torch.where(rows < 0, last, rows).sort(dim=1).values
+        return torch.where(rows == last, -1, rows)
+
+    return _sample(draw, possible, m, distinct)
+
+
+def _sample(
+    draw: Callable[[Tensor], Tensor], possible: Tensor, m: int, distinct: bool
+) -> tuple[Tensor, Tensor]:
+    """Rows that ``draw`` gives for each block, m per block, and their blocks.
+
+    Drawing again what is already there, and only that, is drawing without replacement.
+    """
+    check_size("m", m)
+    blocks = torch.arange(possible.numel(), device=possible.device)
+    if not distinct:
+        block = blocks.repeat_interleave(m).masked_select((possible > 0).repeat_interleave(m))
+        return draw(block), block
+    wanted = possible.clamp(max=m).long()
+    block = blocks.repeat_interleave(wanted)
+    rows = draw(block)
+    fruitless, before, countable = 0, -1, bool(possible.isfinite().all())
+    while countable or fruitless < _FRUITLESS_ROUNDS:
+        stays = _first_of_equal(torch.cat((block[:, None], rows), dim=1))
+        block, rows = block[stays], rows[stays]
+        missing = wanted - torch.bincount(block, minlength=blocks.numel())
+        if not bool(missing.any()):
+            break
+        fruitless = fruitless + 1 if block.numel() == before else 0
+        before = block.numel()
+        again = blocks.repeat_interleave(missing)
+        block, rows = torch.cat((block, again)), torch.cat((rows, draw(again)))
+    stays = _first_of_equal(torch.cat((block[:, None], rows), dim=1))
+    block, rows = block[stays], rows[stays]
+    order = torch.argsort(block, stable=True)
+    return rows[order], block[order]
+
+
+def _first_of_equal(rows: Tensor) -> Tensor:
+    """True for the first of every set of equal rows."""
+    inverse = torch.unique(rows, dim=0, return_inverse=True)[1]
+    place = torch.arange(len(rows), device=rows.device)
+    earliest = torch.full_like(place, len(rows)).scatter_reduce_(0, inverse, place, "amin")
+    return earliest[inverse] == place

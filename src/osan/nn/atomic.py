@@ -1,0 +1,210 @@
+"""Initial features of copies: UPD(atp(v, t(g))), with marks and ranks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import Embedding, Linear, Module, Parameter
+from torch_geometric.data import Data
+
+from osan.bags import SubgraphBag
+from osan.errors import OsanError
+
+Atomic = Literal["ordered", "unordered"]
+Rank = Literal["adjacency", "embedding"]
+
+
+def arcs_between(edge_index: Tensor, source: Tensor, target: Tensor, num_vertices: int) -> Tensor:
+    """How many columns of ``edge_index`` lead from each source to its target; shapes broadcast.
+
+    >>> arcs_between(torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 0]), torch.tensor([1, 0]), 2)
+    tensor([1, 0])
+    """
+    keys = (edge_index[0] * num_vertices + edge_index[1]).sort().values
+    wanted = source * num_vertices + target
+    return torch.searchsorted(keys, wanted, right=True) - torch.searchsorted(keys, wanted)
+
+
+def atomic_columns(k: int) -> int:
+    """The number of columns of :func:`ordered_atomic_types`."""
+    return 3 * k + 3 * k * k
+
+
+def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
+    """The atomic type of every (v, g1, ..., gk) as numbers (paper, section "Preliminaries").
+
+    Parameters
+    ----------
+    batch
+        The batch the bag was made from.
+    bag
+        A bag with tuples.
+
+    Returns
+    -------
+    Tensor
+        Shape ``[copies, 3 k + 3 k^2]``: for each i whether v = gi and the number of arcs from v to gi and
+        back (also where the copied subgraph lacks them), then the same for all pairs (gi, gj).
+
+    Examples
+    --------
+    >>> from osan import bags
+    >>> edge = Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]))
+    >>> ordered_atomic_types(edge, bags.all_tuples(edge, 1)).tolist()
+    [[1, 0, 0, 1, 0, 0], [0, 1, 1, 1, 0, 0], [0, 1, 1, 1, 0, 0], [1, 0, 0, 1, 0, 0]]
+    """
+    tuples = tuples_of(bag)
+
+    def relations(left: Tensor, right: Tensor) -> Tensor:
+        there = (left >= 0) & (right >= 0)
+        one, other = left.clamp(min=0), right.clamp(min=0)
+        columns = (
+            left == right,
+            arcs_between(batch.edge_index, one, other, bag.num_vertices),
+            arcs_between(batch.edge_index, other, one, bag.num_vertices),
+        )
+        return torch.cat([column * there for column in columns], dim=1)
+
+    k = tuples.size(1)
+    within = relations(tuples.repeat_interleave(k, dim=1), tuples.repeat(1, k))
+    return torch.cat((relations(bag.vertex[:, None], tuples[bag.subgraph]), within[bag.subgraph]), dim=1)
+
+
+def tuples_of(bag: SubgraphBag) -> Tensor:
+    """The tuples of a bag, or an error that says they are missing."""
+    if bag.tuples is None:
+        raise OsanError(
+            "bag.tuples: expected shape [subgraphs, k], found none; make the bag with all_tuples, say"
+        )
+    return bag.tuples
+
+
+def rank_rows(bag: SubgraphBag, num_ranks: int, dtype: torch.dtype) -> Tensor:
+    r"""Each copy's row of the rank-permuted adjacency of its subgraph, filled up with 0 (the paper's adj).
+
+    Column r - 1 tells whether the copy receives messages from the vertex of rank r. Where copied edges carry
+    weights with gradients, so do the rows.
+
+    Examples
+    --------
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> bag = bags.from_choice(path, torch.tensor([[2.0], [1.0], [0.0]]), ordered=True)
+    >>> rank_rows(bag, 3, torch.float).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    if bag.rank is None:
+        raise OsanError(
+            f"bag.rank: expected shape [{bag.num_copies}], found none; make the bag with ordered=True"
+        )
+    if bag.num_copies and int(bag.rank.max()) > num_ranks:
+        raise OsanError(f"bag.rank: expected ranks up to num_ranks = {num_ranks}, got {int(bag.rank.max())}")
+    source, target = bag.edge_index
+    ranked = (bag.rank[source] > 0) & (bag.rank[target] > 0)
+    source, target = source[ranked], target[ranked]
+    rows = torch.zeros(bag.num_copies * num_ranks, dtype=dtype, device=source.device)
+    weight = rows.new_ones(source.numel()) if bag.edge_weight is None else bag.edge_weight[ranked].to(dtype)
+    rows = rows.index_add(0, target * num_ranks + bag.rank[source] - 1, weight)
+    return rows.view(bag.num_copies, num_ranks)
+
+
+class InitialFeatures(Module):
+    r"""The features :math:`h^{(0)}_{v,g} = \mathsf{UPD}(\mathsf{atp}(v, t(g)))` that layers start from.
+
+    Vertex features, the atomic type relative to the tuple, marks and ranks are embedded and added up.
+
+    Parameters
+    ----------
+    width
+        The width of the features.
+    vertex_encoder
+        Maps ``batch.x`` to rows of that width; ``None`` gives every vertex the same learned row.
+    atomic
+        ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership,
+        that is marks; ``None``: neither.
+    k
+        The length of the tuples, for ``"ordered"``.
+    rank
+        How ranks are seen: as the row of the rank-permuted ``"adjacency"``, or as an ``"embedding"``.
+    num_ranks
+        The largest rank.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        vertex_encoder: Module | None = None,
+        *,
+        atomic: Atomic | None = None,
+        k: int = 0,
+        rank: Rank | None = None,
+        num_ranks: int = 0,
+    ) -> None:
+        super().__init__()
+        if atomic not in (None, "ordered", "unordered"):
+            raise OsanError(f"atomic: expected 'ordered', 'unordered' or None, got {atomic!r}")
+        if rank not in (None, "adjacency", "embedding"):
+            raise OsanError(f"rank: expected 'adjacency', 'embedding' or None, got {rank!r}")
+        if rank is not None and num_ranks < 1:
+            raise OsanError(f"num_ranks: expected the largest rank, at least 1, got {num_ranks}")
+        self.atomic, self.k, self.num_ranks = atomic, k, num_ranks
+        self.vertex_encoder = vertex_encoder
+        self.constant = Parameter(torch.randn(width)) if vertex_encoder is None else None
+        ordered = atomic == "ordered" and k > 0
+        self.types = Linear(atomic_columns(k), width, bias=False) if ordered else None
+        self.labels = Linear(k * width, width, bias=False) if ordered else None
+        self.mark = Parameter(torch.randn(width)) if atomic == "unordered" else None
+        self.rows = Linear(num_ranks, width, bias=False) if rank == "adjacency" else None
+        self.ranks = Embedding(num_ranks + 1, width) if rank == "embedding" else None
+
+    def vertices(self, batch: Data) -> Tensor:
+        """The embedded features of the vertices of the batch, shape ``[vertices, width]``."""
+        if self.vertex_encoder is None or self.constant is not None:
+            return self.constant.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
+        x = getattr(batch, "x", None)
+        if x is None:
+            raise OsanError(
+                f"batch.x: expected vertex features of shape [{batch.num_nodes}, columns], found none"
+            )
+        return self.vertex_encoder(x)
+
+    def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
+        """Shape ``[copies, width]``."""
+        self._check(bag)
+        vertices = self.vertices(batch)
+        h = vertices.index_select(0, bag.vertex)
+        if self.types is not None and self.labels is not None:
+            h = h + self.types(ordered_atomic_types(batch, bag).to(h.dtype))
+            tuples = tuples_of(bag)
+            named = torch.where(tuples[..., None] >= 0, vertices[tuples.clamp(min=0)], 0.0)
+            h = h + self.labels(named.flatten(1)).index_select(0, bag.subgraph)
+        if self.mark is not None:
+            h = h + membership(bag).to(h.dtype)[:, None] * self.mark
+        if self.rows is not None:
+            h = h + self.rows(rank_rows(bag, self.num_ranks, h.dtype))
+        if self.ranks is not None:
+            # The same check as for rows; the rank 0 has its own embedding.
+            rank_rows(bag, self.num_ranks, h.dtype)
+            h = h + self.ranks(bag.rank)
+        return h
+
+    def _check(self, bag: SubgraphBag) -> None:
+        """Refuse a bag that holds what this network would silently not see, or lacks what it looks at."""
+        if self.types is not None and tuples_of(bag).size(1) != self.k:
+            raise OsanError(
+                f"bag.tuples: expected shape [subgraphs, {self.k}], got {list(tuples_of(bag).shape)}"
+            )
+        if self.atomic is None and bag.mark is not None:
+            raise OsanError("bag.mark: this network looks at no marks; build it with atomic='unordered'")
+        blind = self.rows is None and self.ranks is None and self.atomic is None
+        if blind and bag.rank is not None:
+            raise OsanError("bag.rank: this network looks at no ranks; build it with rank='adjacency'")
+
+
+def membership(bag: SubgraphBag) -> Tensor:
+    """The marks of a bag, or without marks the membership in its tuples; shape ``[copies]``."""
+    if bag.mark is not None:
+        return bag.mark
+    return (tuples_of(bag)[bag.subgraph] == bag.vertex[:, None]).any(dim=1)

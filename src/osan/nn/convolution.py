@@ -1,0 +1,251 @@
+"""Any PyG convolution on a bag, with weights on copied edges.
+
+The one mechanism by which the weight of a copied edge enters: *the message that travels along the edge is
+multiplied by it, and whatever counts messages counts weights*. So the result is that of the graph without
+the edges of weight 0, and gradients reach every weight the layer is smooth in. GIN and GINE sum, so their
+messages are scaled; GCN takes edge weights itself; PNA's mean, min, max, std and degrees are in
+:mod:`osan.nn.pna`. Any other layer is given the edges of non-zero weight only and its messages are scaled by
+a hook; gradients then reach these edges alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import Module, Parameter
+from torch_geometric.data import Data
+from torch_geometric.nn import GCNConv, GINConv, GINEConv, MessagePassing
+
+from osan.bags import SubgraphBag
+from osan.errors import OsanError
+from osan.nn.messages import sum_of_messages
+from osan.nn.mlp import MLP, Activation
+from osan.nn.pna import AGGREGATORS, SCALERS, WeightedPNAConv
+
+ConvName = Literal["gin", "gine", "gcn", "pna"]
+
+
+@dataclass(frozen=True)
+class EdgeRows:
+    """Edge features as few rows: each different row once, and the row of each copied edge.
+
+    Parameters
+    ----------
+    rows
+        Shape ``[rows, columns]`` or, encoded, ``[rows, width]``.
+    index
+        The row of each copied edge, shape ``[copied edges]``.
+    """
+
+    rows: Tensor
+    index: Tensor
+
+    def encoded(self, encoder: Module) -> EdgeRows:
+        """The rows through an encoder."""
+        return EdgeRows(encoder(self.rows), self.index)
+
+    def full(self) -> Tensor:
+        """One row per copied edge."""
+        return self.rows.index_select(0, self.index)
+
+
+def edge_rows(batch: Data, bag: SubgraphBag) -> EdgeRows:
+    """The edge features of a batch for the edges of a bag; equal rows of integers are encoded once."""
+    attributes = getattr(batch, "edge_attr", None)
+    if attributes is None:
+        raise OsanError(
+            f"batch.edge_attr: expected one row of features for each of {batch.num_edges} edges, found none"
+        )
+    if len(attributes) != batch.num_edges:
+        raise OsanError(
+            f"batch.edge_attr: expected {batch.num_edges} rows, one per edge, "
+            f"got shape {list(attributes.shape)}"
+        )
+    if attributes.is_floating_point():
+        return EdgeRows(attributes, bag.edge)
+    rows, inverse = torch.unique(attributes, dim=0, return_inverse=True)
+    return EdgeRows(rows, inverse[bag.edge])
+
+
+def make_conv(
+    name: ConvName | Callable[[int], Module],
+    width: int,
+    *,
+    hidden: int | None = None,
+    norm: bool = True,
+    activation: Activation = torch.nn.functional.relu,
+    train_eps: bool = False,
+    degrees: Tensor | None = None,
+    towers: int = 1,
+) -> Module:
+    """One convolution of a given width.
+
+    Parameters
+    ----------
+    name
+        ``"gin"``, ``"gine"``, ``"gcn"``, ``"pna"``, or a function from the width to a PyG layer.
+    hidden
+        The inner width of GIN's perceptron; by default the width.
+    norm, activation
+        Those of GIN's perceptron.
+    train_eps
+        Whether GIN's epsilon is learned.
+    degrees
+        Histogram of the degrees of the training graphs, for PNA (``PNAConv.get_degree_histogram``).
+    towers
+        PNA's towers.
+    """
+    if callable(name):
+        return name(width)
+    if name in ("gin", "gine"):
+        mlp = MLP([width, hidden or width, width], norm=norm, activation=activation)
+        return (GINConv if name == "gin" else GINEConv)(mlp, train_eps=train_eps)
+    if name == "gcn":
+        return GCNConv(width, width)
+    if name == "pna":
+        if degrees is None:
+            raise OsanError("degrees: PNA needs the histogram of degrees of the training graphs, got none")
+        return WeightedPNAConv(
+            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width, towers=towers,
+            divide_input=towers > 1,
+        )  # fmt: skip
+    raise OsanError(f"conv: expected 'gin', 'gine', 'gcn', 'pna' or a function of the width, got {name!r}")
+
+
+def takes_edge_features(conv: Module) -> bool:
+    """Whether a layer looks at edge features."""
+    if isinstance(conv, MarkedConv):
+        return takes_edge_features(conv.marked)
+    if isinstance(conv, WeightedPNAConv):
+        return conv.edge_dim is not None
+    return isinstance(conv, MessagePassing) and "edge_attr" in signature(conv.forward).parameters
+
+
+class AllConv(Module):
+    r"""GIN with V(G) as the neighbourhood: :math:`\mathrm{MLP}((1+\epsilon) h_v + \sum_{u \in V(G)} h_u)`.
+
+    The sum runs over the copies in the same subgraph, v itself included.
+    """
+
+    def __init__(self, mlp: MLP) -> None:
+        super().__init__()
+        self.mlp = mlp
+
+    def forward(self, h: Tensor, bag: SubgraphBag, kept: Tensor | None) -> Tensor:
+        """Shape ``[copies, width]`` to the same."""
+        there = h if bag.weight is None else h * bag.weight.to(h.dtype)[:, None]
+        total = h.new_zeros(bag.num_subgraphs, h.size(1)).index_add(0, bag.subgraph, there)
+        return self.mlp(h + total.index_select(0, bag.subgraph), kept)
+
+
+class MarkedConv(Module):
+    r"""Separate aggregation of marked and unmarked neighbours (paper, appendix, equation of marked GNNs).
+
+    .. math:: h_v' = \mathsf{AGG}_{marked}\{\!\{h_u \mid u \in N(v) \cap M\}\!\}
+              + \mathsf{AGG}_{unmarked}\{\!\{h_u \mid u \in N(v) \setminus M\}\!\}
+
+    Parameters
+    ----------
+    marked, unmarked
+        The two layers, of the same kind.
+    """
+
+    def __init__(self, marked: Module, unmarked: Module) -> None:
+        super().__init__()
+        self.marked, self.unmarked = marked, unmarked
+
+
+def convolve(
+    conv: Any, h: Tensor, bag: SubgraphBag, edges: EdgeRows | None = None, kept: Tensor | None = None
+) -> Tensor:
+    """One layer on a bag.
+
+    Parameters
+    ----------
+    conv
+        An :class:`AllConv`, a :class:`MarkedConv`, or any PyG layer.
+    h
+        Shape ``[copies, width]``.
+    bag
+        The bag; its edge weights scale the messages (see the module's text).
+    edges
+        Encoded edge features, for layers that take them.
+    kept
+        Which copies batch norms see.
+    """
+    if isinstance(conv, AllConv):
+        return conv(h, bag, kept)
+    if isinstance(conv, MarkedConv):
+        return _marked(conv, h, bag, edges, kept)
+    if type(conv) in (GINConv, GINEConv) and getattr(conv, "lin", None) is None:
+        gine = type(conv) is GINEConv
+        if gine and edges is None:
+            raise OsanError("GINE needs edge features; build the network with an edge_encoder, or take GIN")
+        out = sum_of_messages(
+            h,
+            bag.edge_index,
+            feature=edges.rows if gine and edges is not None else None,
+            index=edges.index if gine and edges is not None else None,
+            weight=bag.edge_weight,
+            own=1 + conv.eps,
+        )
+        return conv.nn(out, kept) if isinstance(conv.nn, MLP) else conv.nn(out)
+    features = {"edge_attr": edges.full()} if edges is not None and takes_edge_features(conv) else {}
+    if bag.edge_weight is None:
+        return conv(h, bag.edge_index, **features)
+    weight = bag.edge_weight.to(h.dtype)
+    if isinstance(conv, WeightedPNAConv):
+        return conv(h, bag.edge_index, weight=weight, **features)
+    if isinstance(conv, GCNConv):
+        return conv(h, bag.edge_index, edge_weight=weight)
+    return _with_hook(conv, h, bag.edge_index, weight, features)
+
+
+def _with_hook(
+    conv: Module, h: Tensor, edge_index: Tensor, weight: Tensor, features: dict[str, Tensor]
+) -> Tensor:
+    if not isinstance(conv, MessagePassing):
+        raise OsanError(f"conv: edge weights need a PyG MessagePassing layer, got {type(conv).__name__}")
+    there = weight.detach() != 0
+
+    def scale(module: Any, inputs: Any, messages: Tensor) -> Tensor:
+        # Layers that add self-loops append them.
+        extra = messages.new_ones(len(messages) - int(there.sum()))
+        return messages * torch.cat((weight[there], extra)).view(-1, *[1] * (messages.dim() - 1))
+
+    handle = conv.register_message_forward_hook(scale)
+    try:
+        return conv(h, edge_index[:, there], **{name: value[there] for name, value in features.items()})
+    finally:
+        handle.remove()
+
+
+def _marked(
+    conv: MarkedConv, h: Tensor, bag: SubgraphBag, edges: EdgeRows | None, kept: Tensor | None
+) -> Tensor:
+    if bag.mark is None:
+        raise OsanError(f"bag.mark: expected shape [{bag.num_copies}], found none; make the bag with marks")
+    mark = bag.mark[bag.edge_index[0]]
+    out = None
+    for layer, share in ((conv.marked, mark), (conv.unmarked, 1 - mark)):
+        if mark.requires_grad or bag.edge_weight is not None:
+            weight = share if bag.edge_weight is None else share * bag.edge_weight
+            part, part_edges = replace(bag, edge_weight=weight), edges
+        else:
+            mask = share != 0
+            part = replace(bag, edge_index=bag.edge_index[:, mask], edge=bag.edge[mask], edge_mark=None)
+            part_edges = None if edges is None else EdgeRows(edges.rows, edges.index[mask])
+        result = convolve(layer, h, part, part_edges, kept)
+        out = result if out is None else out + result
+    return out  # type: ignore[return-value]
+
+
+def edge_mark_rows(edges: EdgeRows, mark: Tensor, vector: Parameter) -> EdgeRows:
+    """Encoded edge features with a learned vector added to marked edges, one row per copied edge."""
+    rows = edges.full() + mark.to(vector.dtype)[:, None] * vector
+    return EdgeRows(rows, torch.arange(len(rows), device=rows.device))

@@ -1,0 +1,115 @@
+"""From the features that datasets come with to rows of one width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import Embedding, Linear, Module, ModuleList
+
+from osan.errors import OsanError
+from osan.nn.mlp import MLP
+
+# The numbers of values of OGB's nine atom and three bond features (``ogb.utils.features``).
+OGB_ATOM_FEATURES = (119, 5, 12, 12, 10, 6, 6, 2, 2)
+OGB_BOND_FEATURES = (5, 6, 2)
+
+
+class Categorical(Module):
+    """The sum of one learned embedding per integer column, as in OGB's atom and bond encoders.
+
+    Parameters
+    ----------
+    sizes
+        The number of values of each column.
+    width
+        The width of the embedding.
+
+    Examples
+    --------
+    >>> Categorical([3, 2], 8)(torch.tensor([[2, 0], [1, 1]])).shape
+    torch.Size([2, 8])
+    """
+
+    def __init__(self, sizes: Sequence[int], width: int) -> None:
+        super().__init__()
+        self.sizes = tuple(sizes)
+        self.embeddings = ModuleList(Embedding(size, width) for size in sizes)
+        for weight in self.parameters():
+            torch.nn.init.xavier_uniform_(weight)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Integers of shape ``[rows, columns]``, or ``[rows]`` for one column, to ``[rows, width]``."""
+        x = x.unsqueeze(1) if x.dim() == 1 else x
+        if x.dim() != 2 or x.size(1) != len(self.sizes) or x.is_floating_point():
+            raise OsanError(
+                f"categorical features: expected integers of shape [rows, {len(self.sizes)}], "
+                f"got {x.dtype} of shape {list(x.shape)}"
+            )
+        if x.numel():
+            low, high = x.amin(0).tolist(), x.amax(0).tolist()
+            for column, (least, most, size) in enumerate(zip(low, high, self.sizes, strict=True)):
+                if least < 0 or most >= size:
+                    raise OsanError(
+                        f"categorical features: column {column} has values {least} to {most}, "
+                        f"expected 0 to {size - 1}"
+                    )
+        out = self.embeddings[0](x[:, 0])
+        for column in range(1, len(self.sizes)):
+            out = out + self.embeddings[column](x[:, column])
+        return out
+
+
+class Numerical(Module):
+    """A linear map of real-valued columns.
+
+    Examples
+    --------
+    >>> Numerical(3, 8)(torch.zeros(2, 3)).shape
+    torch.Size([2, 8])
+    """
+
+    def __init__(self, columns: int, width: int) -> None:
+        super().__init__()
+        self.linear = Linear(columns, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Numbers of shape ``[rows, columns]`` to ``[rows, width]``."""
+        x = x.unsqueeze(1) if x.dim() == 1 else x
+        if x.dim() != 2 or x.size(1) != self.linear.in_features:
+            raise OsanError(
+                f"numerical features: expected shape [rows, {self.linear.in_features}], got {list(x.shape)}"
+            )
+        return self.linear(x.to(self.linear.weight.dtype))
+
+
+class EdgeMLP(Module):
+    """Edge features through a two-layer perceptron, as the paper's GINE layers take them.
+
+    Parameters
+    ----------
+    features
+        The sizes of integer columns, or the number of real-valued ones.
+    width
+        The width of the layer.
+
+    Examples
+    --------
+    >>> EdgeMLP([4], 8)(torch.tensor([1, 3])).shape
+    torch.Size([2, 8])
+    """
+
+    def __init__(self, features: Sequence[int] | int, width: int) -> None:
+        super().__init__()
+        self.first = encoder(features, width)
+        self.second = MLP([width, width])
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shape ``[edges]`` or ``[edges, columns]`` to ``[edges, width]``."""
+        return self.second(torch.relu(self.first(x)))
+
+
+def encoder(features: Sequence[int] | int, width: int) -> Module:
+    """A :class:`Categorical` encoder for a sequence of sizes, a :class:`Numerical` one for a number."""
+    return Numerical(features, width) if isinstance(features, int) else Categorical(features, width)

@@ -1,0 +1,119 @@
+"""The bag itself: dense view, printing, drawing, moving, batching by PyG."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch_geometric.data import Data
+from torch_geometric.loader import DataLoader
+
+from osan import bags
+from osan.errors import OsanError
+
+
+def test_dense_view(odd_batch):
+    bag = bags.random_subsets(odd_batch, 1, 4, generator=torch.Generator().manual_seed(0))
+    values = torch.randn(bag.num_copies, 2)
+    dense, there = bag.dense(values)
+    assert dense.shape == (odd_batch.num_nodes, 4, 2)
+    for row, v, s in zip(values, bag.vertex.tolist(), bag.subgraph.tolist(), strict=True):
+        assert torch.equal(dense[v, s % 4], row)
+    assert int(there.sum()) == bag.num_copies
+    assert bool((dense[~there] == 0).all())
+    with pytest.raises(OsanError, match="same number of subgraphs for every graph, got 1 to 6"):
+        bags.all_subsets(odd_batch, 1).dense(values)
+    with pytest.raises(OsanError, match="one per copy"):
+        bag.dense(values[1:])
+
+
+def test_wrong_shapes_and_wrong_batches_are_named(odd_batch):
+    bag = bags.whole_graphs(odd_batch)
+    with pytest.raises(OsanError, match=r"bag.weight: expected shape \[24\], got \[3\]"):
+        bags.SubgraphBag(
+            bag.vertex, bag.subgraph, bag.edge_index, bag.edge, bag.graph, 24, 1, 7, weight=torch.ones(3)
+        )
+    with pytest.raises(OsanError, match=r"made from a batch of 24 vertices, this batch has 2"):
+        bag.check(Data(num_nodes=2, edge_index=torch.empty(2, 0, dtype=torch.long)))
+
+
+def test_printing_tells_what_is_inside(odd_batch):
+    choice = torch.ones(odd_batch.num_nodes, 2, requires_grad=True)
+    assert "weights with gradients" in repr(bags.from_choice(odd_batch, choice))
+    text = repr(bags.all_tuples(odd_batch, 1))
+    assert text.startswith("SubgraphBag(24 subgraphs of 7 graphs: ")
+    assert "marks" in text
+    assert "ranks" in text
+
+
+def test_notebooks_show_a_table_and_a_picture(odd_batch):
+    pytest.importorskip("matplotlib")
+    page = bags.all_egos(odd_batch, 1, mark_centre=True)._repr_html_()
+    assert "<th>subgraphs per graph</th><td>1 to 6</td>" in page
+    assert "data:image/png;base64," in page
+
+
+def test_drawing(odd_batch):
+    pytest.importorskip("matplotlib")
+    bag = bags.all_subsets(odd_batch, 1)
+    assert [p.get_title() for p in bags.draw(bag, limit=3).axes][:3] == [f"subgraph {i}" for i in range(3)]
+    empty = bags.from_choice(odd_batch, torch.zeros(odd_batch.num_nodes, 1))
+    assert len(bags.draw(empty).axes) == 1
+    with pytest.raises(OsanError, match="graph 7"):
+        bags.draw(bag, graph=7)
+
+
+def test_molecules_are_drawn_with_their_elements():
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("rdkit")
+    ethanol = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    bag = bags.all_subsets(ethanol, 1, operation="mark")
+    figure = bags.draw(bag, smiles="CCO")
+    assert [t.get_text() for t in figure.axes[0].texts] == ["C", "C", "O"]
+    with pytest.raises(OsanError, match="has 1 atoms"):
+        bags.draw(bag, smiles="C")
+    with pytest.raises(OsanError, match="cannot read"):
+        bags.draw(bag, smiles="C(")
+
+
+def test_moving_keeps_everything(odd_batch):
+    bag = bags.all_tuples(odd_batch, 1).to("cpu")
+    assert bag.tuples.device.type == "cpu"
+    assert repr(bag) == repr(bags.all_tuples(odd_batch, 1))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        partial(bags.all_subsets, k=2, whole_graph=True),
+        partial(bags.all_tuples, k=1, whole_graph=True),
+        partial(bags.all_edges, k=1, operation="mark"),
+        partial(bags.all_egos, hops=1, mark_centre=True),
+        partial(bags.all_subsets, k=1, deleted="unpooled"),
+    ],
+)
+def test_precomputed_bags_batch_like_computed_ones(odd_batch, policy):
+    graphs = [bags.AddBag(policy)(data) for data in odd_batch.to_data_list()]
+    loaded = next(iter(DataLoader(graphs, batch_size=len(graphs))))
+    assert torch.equal(loaded.edge_index, odd_batch.edge_index)
+    found, expected = bags.bag_of(loaded), policy(odd_batch)
+    for name in ("vertex", "subgraph", "edge", "graph", "weight", "mark", "edge_mark", "rank", "tuples"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        assert (mine is None) == (theirs is None), name
+        assert mine is None or torch.equal(mine, theirs), name
+    assert torch.equal(found.edge_index, expected.edge_index)
+    found.check(odd_batch)
+
+
+def test_a_batch_without_bags_is_named(odd_batch):
+    with pytest.raises(OsanError, match="bag_graph: missing"):
+        bags.bag_of(odd_batch)
+    with pytest.raises(OsanError, match="expected the bag of one graph"):
+        bags.AddBag(bags.whole_graphs)(odd_batch)
+
+
+def test_undirected_edges_pair_parallel_edges_and_leave_arcs_alone():
+    edge_index = torch.tensor([[0, 1, 0, 1, 2, 2], [1, 0, 1, 0, 2, 1]])
+    edge, columns = bags.undirected_edges(edge_index)
+    assert edge.tolist() == [0, 0, 1, 1, 3, 2]
+    assert columns.tolist() == [[0, 1], [2, 3], [5, 5], [4, 4]]
+    assert bags.undirected_edges(torch.empty(2, 0, dtype=torch.long))[1].shape == (0, 2)

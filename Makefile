@@ -24,7 +24,18 @@ run: $(VENV)/.core  ## install, then check the paper's theory on embedded graphs
 	$(BIN)/osan theory
 
 test: $(VENV)/.test  ## install the test extras and run every test
-	$(BIN)/pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+
+# The same tests with the lowest version of every dependency that pyproject.toml allows.
+test-lowest:
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) scripts/lowest.py > .venv-lowest/constraints.txt
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check $(TORCH)
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e '.[test]'
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 --dist worksteal
+
+bench: $(VENV)/.test  ## every benchmark; the real data is read from OSAN_DATA
+	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

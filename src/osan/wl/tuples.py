@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from osan.wl import kernels, memory, relabel
+from osan.wl import memory, relabel, tuple_kernels
 from osan.wl.copies import BYTES_PER_COPY, atomic_types
 from osan.wl.encode import Colours, Encoded, Ints, pointers
 from osan.wl.settings import Test
@@ -77,7 +77,7 @@ class Tuples:
             order = np.argsort(ids, kind="stable")
             blocks = np.linspace(0, len(ids), 2 + len(self._blocks[0])).astype(np.int64)
             return int(
-                kernels.tuple_mismatches(
+                tuple_kernels.tuple_mismatches(
                     ids,
                     first,
                     order,
@@ -96,7 +96,7 @@ class Tuples:
 
         def hashes(salt: np.uint64) -> relabel.Words:
             salts.append(salt)
-            return kernels.tuple_words(
+            return tuple_kernels.tuple_words(
                 colours, self.k, *self._blocks, self.oblivious, salt, relabel.HASH_MASK
             )
 

@@ -4,8 +4,8 @@
 
 A fixed set of instances (numbers below): a graph of n vertices, weights theta, and a quadratic loss of the
 choice, l(z) = z'Qz + c'z. The expected loss and its gradient are enumerated twice: under the paper's
-p(z; theta), and under what Gumbel top-k samples, the Plackett-Luce distribution. Each estimator then gives many
-independent estimates. Averages over the instances:
+p(z; theta), and under what Gumbel top-k samples, the Plackett-Luce distribution. Each estimator then gives
+many independent estimates. Averages over the instances:
 
     cos p, cos PL   cosine between the mean estimate and the gradient under p(z; theta), under Plackett-Luce
     bias p, bias PL distance of the mean estimate from these gradients, relative to their length

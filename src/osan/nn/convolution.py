@@ -82,6 +82,7 @@ def make_conv(
     train_eps: bool = False,
     degrees: Tensor | None = None,
     towers: int = 1,
+    edges: bool = True,
 ) -> Module:
     """One convolution of a given width.
 
@@ -97,8 +98,8 @@ def make_conv(
         Whether GIN's epsilon is learned.
     degrees
         Histogram of the degrees of the training graphs, for PNA (``PNAConv.get_degree_histogram``).
-    towers
-        PNA's towers.
+    towers, edges
+        PNA's towers, and whether it looks at edge features.
     """
     if callable(name):
         return name(width)
@@ -111,8 +112,8 @@ def make_conv(
         if degrees is None:
             raise OsanError("degrees: PNA needs the histogram of degrees of the training graphs, got none")
         return WeightedPNAConv(
-            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width, towers=towers,
-            divide_input=towers > 1,
+            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width if edges else None,
+            towers=towers, divide_input=towers > 1,
         )  # fmt: skip
     raise OsanError(f"conv: expected 'gin', 'gine', 'gcn', 'pna' or a function of the width, got {name!r}")
 

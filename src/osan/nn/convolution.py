@@ -68,8 +68,27 @@ def edge_rows(batch: Data, bag: SubgraphBag) -> EdgeRows:
         )
     if attributes.is_floating_point():
         return EdgeRows(attributes, bag.edge)
-    rows, inverse = torch.unique(attributes, dim=0, return_inverse=True)
-    return EdgeRows(rows, inverse[bag.edge])
+    rows, inverse = unique_rows(attributes.view(len(attributes), -1))
+    return EdgeRows(rows.view(-1, *attributes.shape[1:]), inverse[bag.edge])
+
+
+def unique_rows(table: Tensor) -> tuple[Tensor, Tensor]:
+    """The different rows of a table of integers, and the place of each row among them.
+
+    Numbering the values column by column takes a fraction of the time of ``torch.unique(dim=0)``.
+
+    >>> unique_rows(torch.tensor([[7, 1], [7, 0], [7, 1]]))
+    (tensor([[7, 0],
+            [7, 1]]), tensor([1, 0, 1]))
+    """
+    inverse = torch.zeros(len(table), dtype=torch.long, device=table.device)
+    for column in range(table.size(1)):
+        values, number = torch.unique(table[:, column], return_inverse=True)
+        inverse = torch.unique(inverse * values.numel() + number, return_inverse=True)[1]
+    count = int(inverse.max()) + 1 if inverse.numel() else 0
+    first = inverse.new_zeros(count)
+    first[inverse] = torch.arange(len(table), device=table.device)
+    return table[first], inverse
 
 
 def make_conv(

@@ -117,7 +117,7 @@ def random_edges(
     SubgraphBag(5 subgraphs of 1 graph: 15 copies of 3 vertices, 10 copied edges)
     """
     layout = layout_of(batch)
-    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    sizes, first, columns = edge_blocks(layout, batch)
     rows, graph = _sample_subsets(sizes, first, k, m, generator, distinct)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
 
@@ -178,7 +178,7 @@ def random_trees(
     SubgraphBag(3 subgraphs of 1 graph: 9 copies of 3 vertices, 12 copied edges)
     """
     layout = layout_of(batch)
-    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    sizes, first, columns = edge_blocks(layout, batch)
     ends = batch.edge_index[:, columns[:, 0]]
     width = int((layout.sizes - 1).clamp(min=0).max()) if layout.num_graphs else 0
 

@@ -68,8 +68,8 @@ def edge_rows(batch: Data, bag: SubgraphBag) -> EdgeRows:
         )
     if attributes.is_floating_point():
         return EdgeRows(attributes, bag.edge)
-    rows, inverse = unique_rows(attributes.view(len(attributes), -1))
-    return EdgeRows(rows.view(-1, *attributes.shape[1:]), inverse[bag.edge])
+    rows, inverse = unique_rows(attributes[:, None] if attributes.dim() == 1 else attributes)
+    return EdgeRows(rows, inverse[bag.edge])
 
 
 def unique_rows(table: Tensor) -> tuple[Tensor, Tensor]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
@@ -56,9 +57,18 @@ class Graph:
         edge_labels: Sequence[Hashable] | None = None,
         name: str = "",
     ) -> None:
-        array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
-        array = array.reshape(-1, 2) if array.size == 0 else array
         where = f"graph {name!r}" if name else "graph"
+        try:
+            num_vertices = index(num_vertices)
+        except TypeError:
+            raise OsanError(
+                f"{where}: the number of vertices must be an integer, got {num_vertices!r}"
+            ) from None
+        try:
+            array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise OsanError(f"{where}: edges must have shape (m, 2), got {type(edges).__name__}") from None
+        array = array.reshape(-1, 2) if array.size == 0 else array
         if num_vertices < 0:
             raise OsanError(f"{where}: the number of vertices is {num_vertices}; it must be at least 0")
         if array.ndim != 2 or array.shape[1] != 2:
@@ -78,8 +88,12 @@ class Graph:
         ):
             if labels is not None and len(labels) != size:
                 raise OsanError(f"{where}: {len(labels)} {what} labels for {size} {what} entries")
+            try:
+                set(labels or ())
+            except TypeError as error:
+                raise OsanError(f"{where}: every {what} label must be hashable ({error})") from None
         array.setflags(write=False)
-        object.__setattr__(self, "num_vertices", int(num_vertices))
+        object.__setattr__(self, "num_vertices", num_vertices)
         object.__setattr__(self, "edges", array)
         object.__setattr__(self, "directed", bool(directed))
         object.__setattr__(self, "vertex_labels", None if vertex_labels is None else tuple(vertex_labels))

@@ -72,9 +72,7 @@ def memory_needed(test: Test, n: int, m: int) -> int:
 def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
     """Refuse, with numbers, what would not fit."""
     edges = np.diff(encoded.edge_ptr)
-    needed = sum(
-        memory_needed(test, int(n), int(m)) for n, m in zip(encoded.sizes, edges, strict=True)
-    )
+    needed = sum(memory_needed(test, int(n), int(m)) for n, m in zip(encoded.sizes, edges, strict=True))
     allowed = memory.free_memory() // 2 if limit is None else limit
     if needed <= allowed:
         return
@@ -89,7 +87,9 @@ def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
         ),
         0,
     )
-    smaller = next((k for k in range(test.k - 1, -1, -1) if k >= 1 and _fits(test, k, encoded, allowed)), None)
+    smaller = next(
+        (k for k in range(test.k - 1, -1, -1) if k >= 1 and _fits(test, k, encoded, allowed)), None
+    )
     hints = [f"n up to about {fitting} would fit"] + ([f"so would k = {smaller}"] if smaller else [])
     memory.require(
         needed, limit, f"{test} on {len(encoded.sizes)} graphs with up to n = {n} vertices (k = {test.k})", ", ".join(hints)

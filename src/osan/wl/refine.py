@@ -118,7 +118,9 @@ def _run(
     if test.name == "kernel":
         return _run_kernel(encoded, test, rounds, history, progress), False
     copies = make_copies(encoded, test)
-    differ = _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
+    differ = (
+        _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
+    )
     step = _dss_step(encoded, copies) if test.name == "dss" else _copies_step(encoded, test, copies)
     trail, done, stable, found = _iterate(copies.start, step, rounds, history, progress, differ)
     colours = trail[-1]
@@ -130,7 +132,9 @@ def _run(
             vertex_colours=_split(vertex, encoded.vertex_ptr),
             subgraph_colours=_split(subgraph, copies.subgraph_ptr),
             colours=_per_graph(encoded, test, copies, colours),
-            subgraphs=None if test.name == "wl" else tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
+            subgraphs=None
+            if test.name == "wl"
+            else tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
             rounds=done,
             stable=stable,
             history=tuple(_per_graph(encoded, test, copies, c) for c in trail) if history else None,
@@ -259,7 +263,9 @@ def _per_graph(encoded: Encoded, test: Test, copies: Copies, colours: Colours) -
     parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
     if test.name == "wl":
         return tuple(parts)
-    return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, encoded.sizes.tolist(), strict=True))
+    return tuple(
+        part.reshape(-1, n) if n else part for part, n in zip(parts, encoded.sizes.tolist(), strict=True)
+    )
 
 
 def _run_tuples(

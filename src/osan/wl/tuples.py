@@ -26,11 +26,11 @@ def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
         return
     n, graphs = int(encoded.sizes.max()), len(encoded.sizes)
     fitting = next(size for size in range(n, -1, -1) if graphs * memory_needed(test.k, size) <= allowed)
-    smaller = next(
-        (k for k in range(test.k - 1, 0, -1) if graphs * memory_needed(k, n) <= allowed), None
-    )
+    smaller = next((k for k in range(test.k - 1, 0, -1) if graphs * memory_needed(k, n) <= allowed), None)
     hint = f"n up to about {fitting} would fit" + (f", so would k = {smaller}" if smaller else "")
-    memory.require(needed, limit, f"{test} on {graphs} graphs with up to n = {n} vertices (k = {test.k})", hint)
+    memory.require(
+        needed, limit, f"{test} on {graphs} graphs with up to n = {n} vertices (k = {test.k})", hint
+    )
 
 
 class Tuples:

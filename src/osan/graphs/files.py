@@ -1,0 +1,167 @@
+"""Files of graphs and of pairs of graphs: one function to read either, whatever the format."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal, get_args
+
+from osan.errors import OsanError
+from osan.graphs.graph import Graph
+from osan.graphs.graph6 import decode_lines, encode_graph6
+from osan.graphs.pairs import Pair, all_pairs, consecutive_pairs, is_table, parse_table
+from osan.graphs.text import looks_like_sat_pairs, parse_edge_list, parse_sat_pairs, parse_smiles
+
+Format = Literal["graph6", "edges", "sat", "table", "smiles"]
+
+_SUFFIXES: dict[str, Format] = {
+    **dict.fromkeys((".g6", ".s6", ".d6", ".graph6", ".sparse6", ".digraph6"), "graph6"),
+    **dict.fromkeys((".edges", ".edgelist", ".el"), "edges"),
+    **dict.fromkeys((".smi", ".smiles"), "smiles"),
+    ".tsv": "table",
+}
+
+
+def read_graphs(path: str | Path, *, format: Format | None = None, directed: bool = False) -> list[Graph]:
+    """All graphs of a file, which may be compressed (``.gz``).
+
+    ===========  ==================================================================================
+    graph6       one graph6, sparse6 or digraph6 graph per line, headers optional (.g6, .s6, .d6)
+    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el)
+    sat          the format of EXP and CEXP
+    table        tab-separated, with a header and graph6 columns (.tsv); a row of two graphs gives both
+    smiles       one molecule per line (.smi, .smiles); needs ``osan[molecules]``
+    ===========  ==================================================================================
+
+    Parameters
+    ----------
+    path
+        The file.
+    format
+        One of the above; by default told from the suffix, else from the content.
+    directed
+        Whether the edges of an edge list are arcs; every other format says so itself.
+
+    Raises
+    ------
+    OsanError
+        Naming the file, the line and what was expected there.
+    """
+    return _read(Path(path), format, directed)[0]
+
+
+def read_pairs(
+    path: str | Path, *, pairing: Literal["consecutive", "all"] = "consecutive", format: Format | None = None
+) -> list[Pair]:
+    """The pairs of graphs of a file.
+
+    A table of pairs (as BREC) lists them itself; in a table of labelled graphs (as CSL) they are those of
+    different labels, each represented by its first graph. In any other file the graphs 2i and 2i + 1
+    form a pair, or with ``pairing="all"`` every two graphs.
+    """
+    if pairing not in ("consecutive", "all"):
+        raise OsanError(f"pairing is 'consecutive' or 'all', got {pairing!r}")
+    path = Path(path)
+    graphs, pairs = _read(path, format, False)
+    if pairs is None:
+        make = all_pairs if pairing == "all" else consecutive_pairs
+        try:
+            pairs = make(graphs, _stem(path))
+        except OsanError as error:
+            raise OsanError(f"{path}: {error}") from None
+    if not pairs:
+        raise OsanError(f"{path}: no pair of graphs found in the file's {len(graphs)} graphs")
+    return pairs
+
+
+def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
+    """Write one line per graph: graph6, sparse6 or digraph6 as each needs (see :func:`encode_graph6`).
+
+    The file appears whole or not at all; it is compressed if its name ends in ``.gz``.
+    """
+    path = Path(path)
+    content = "".join(encode_graph6(graph) + "\n" for graph in graphs).encode()
+    if path.suffix == ".gz":
+        content = gzip.compress(content, mtime=0)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, path)
+    except OSError as error:
+        raise OsanError(f"{path}: cannot be written ({error.strerror or error})") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph], list[Pair] | None]:
+    """The graphs of a file and, if it is a table that tells them, its pairs."""
+    if format is not None and format not in get_args(Format):
+        raise OsanError(f"format is one of {', '.join(get_args(Format))}, got {format!r}")
+    content = _content(path)
+    if not content.strip():
+        raise OsanError(f"{path}: the file is empty, expected at least one graph")
+    source, name = str(path), _stem(path)
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    kind = format or _SUFFIXES.get(suffix) or _sniff(content)
+    pairs = None
+    if kind == "graph6":
+        graphs = decode_lines(
+            ((number, line.strip()) for number, line in enumerate(content.split(b"\n"), 1)), source, name
+        )
+    else:
+        lines = list(enumerate(_text(content, path).split("\n"), 1))
+        if kind is None:
+            kind = "sat" if looks_like_sat_pairs(lines) else "edges"
+        if kind == "table":
+            graphs, pairs = parse_table(lines, source, name)
+        elif kind == "sat":
+            graphs = parse_sat_pairs(lines, source)
+        elif kind == "smiles":
+            graphs = parse_smiles(lines, source)
+        else:
+            graphs = [parse_edge_list(lines, source, directed=directed)]
+    if not graphs:
+        raise OsanError(f"{path}: the file holds no graph, expected at least one")
+    return graphs, pairs
+
+
+def _sniff(content: bytes) -> Format | None:
+    """The format that the first line betrays; ``None`` for one with numbers or names."""
+    first = content.lstrip().split(b"\n", 1)[0].strip()
+    if is_table(first.decode(errors="replace")):
+        return "table"
+    if first.startswith(b">>"):
+        return "graph6"
+    # Neither blanks nor digits are among the bytes of graph6, and no edge list starts with one word.
+    body = first[1:] if first[:1] in (b":", b"&") else first
+    return "graph6" if body and all(63 <= byte <= 126 for byte in body) else None
+
+
+def _content(path: Path) -> bytes:
+    try:
+        raw = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise OsanError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    if path.suffix != ".gz" and raw[:2] != b"\x1f\x8b":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (OSError, EOFError, zlib.error) as error:
+        raise OsanError(f"{path}: not a whole gzip file ({error})") from None
+
+
+def _text(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise OsanError(
+            f"{path}, line {line}: expected UTF-8 text, got byte {content[error.start]}"
+        ) from None
+
+
+def _stem(path: Path) -> str:
+    return Path(path.name.removesuffix(".gz")).stem

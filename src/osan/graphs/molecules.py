@@ -1,0 +1,38 @@
+"""Molecules as graphs, from SMILES (needs RDKit: ``pip install 'osan[molecules]'``)."""
+
+from __future__ import annotations
+
+from osan.errors import OsanError
+from osan.graphs.graph import Graph
+
+
+def from_smiles(smiles: str, name: str = "") -> Graph:
+    """The molecular graph of a SMILES string, hydrogens implicit.
+
+    A vertex label is ``(symbol, charge, number of hydrogens, aromatic)``, an edge label RDKit's bond type.
+
+    >>> ethanol = from_smiles("CCO")
+    >>> ethanol.vertex_labels[2], ethanol.edge_labels
+    (('O', 0, 1, False), ('SINGLE', 'SINGLE'))
+    """
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError:
+        raise OsanError("SMILES need RDKit, which is not installed: pip install 'osan[molecules]'") from None
+    if not isinstance(smiles, str) or not smiles.strip():
+        raise OsanError(f"expected a SMILES string, got {smiles!r}")
+    with rdBase.BlockLogs():
+        molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise OsanError(f"RDKit cannot read the SMILES string {smiles!r}")
+    atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
+    return Graph(
+        len(atoms),
+        [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds],
+        vertex_labels=[
+            (atom.GetSymbol(), atom.GetFormalCharge(), atom.GetTotalNumHs(), atom.GetIsAromatic())
+            for atom in atoms
+        ],
+        edge_labels=[str(bond.GetBondType()) for bond in bonds],
+        name=name or smiles,
+    )

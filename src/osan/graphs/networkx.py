@@ -1,0 +1,86 @@
+"""Between :class:`Graph` and networkx."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from osan.errors import OsanError
+from osan.graphs.graph import Graph
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+
+def from_networkx(graph: nx.Graph) -> Graph:
+    """The graph behind any networkx graph: ``Graph``, ``DiGraph``, ``MultiGraph`` or ``MultiDiGraph``.
+
+    Vertex i is the i-th node; the attribute ``label`` of nodes and edges is carried, ``None`` where only
+    some have it. Node names and other attributes name things and are no labels.
+
+    >>> import networkx as nx
+    >>> path = nx.path_graph(["x", "y", "z"])
+    >>> path.nodes["y"]["label"] = 7
+    >>> from_networkx(path).vertex_labels
+    (None, 7, None)
+    """
+    position = {node: i for i, node in enumerate(graph)}
+    vertices = [data for _, data in graph.nodes(data=True)]
+    edges = list(graph.edges(data=True))
+    return Graph(
+        len(position),
+        [(position[u], position[v]) for u, v, _ in edges],
+        directed=graph.is_directed(),
+        vertex_labels=_labels(vertices),
+        edge_labels=_labels([data for _, _, data in edges]),
+        name=str(graph.name),
+    )
+
+
+def to_networkx(graph: Graph) -> nx.Graph:
+    """``graph`` on the nodes 0, ..., n - 1, with labels in the attribute ``label``.
+
+    The result is a ``MultiGraph`` (``MultiDiGraph``) only if there are parallel edges.
+
+    >>> to_networkx(Graph(2, [(0, 1)], edge_labels=["double"])).edges[0, 1]
+    {'label': 'double'}
+    """
+    import networkx as nx
+
+    pairs = [tuple(pair) for pair in graph.edges.tolist()]
+    distinct = set(pairs) if graph.directed else {tuple(sorted(pair)) for pair in pairs}
+    parallel = len(distinct) < len(pairs)
+    kinds = {
+        (False, False): nx.Graph,
+        (True, False): nx.DiGraph,
+        (False, True): nx.MultiGraph,
+        (True, True): nx.MultiDiGraph,
+    }
+    result = (
+        kinds[graph.directed, parallel](name=graph.name) if graph.name else kinds[graph.directed, parallel]()
+    )
+    result.add_nodes_from(range(graph.num_vertices))
+    if graph.vertex_labels is not None:
+        for vertex, label in enumerate(graph.vertex_labels):
+            result.nodes[vertex]["label"] = label
+    if graph.edge_labels is None:
+        result.add_edges_from(pairs)
+    else:
+        for (u, v), label in zip(pairs, graph.edge_labels, strict=True):
+            result.add_edge(u, v, label=label)
+    return result
+
+
+def _labels(attributes: list[dict[str, object]]) -> list[object] | None:
+    """The ``label`` of each, or ``None`` if nothing has one."""
+    if not any("label" in data for data in attributes):
+        return None
+    labels = [data.get("label") for data in attributes]
+    for i, label in enumerate(labels):
+        try:
+            hash(label)
+        except TypeError:
+            raise OsanError(
+                f"networkx graph: attribute 'label' of entry {i} is a {type(label).__name__}; "
+                "a label must be hashable, a tuple for instance"
+            ) from None
+    return labels

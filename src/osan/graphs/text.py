@@ -1,0 +1,156 @@
+"""Graphs in plain text: edge lists, the SAT-pair format of EXP and CEXP, and SMILES."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+import numpy as np
+
+from osan.errors import OsanError
+from osan.graphs.arcs import arc_without_reverse
+from osan.graphs.convert import from_edge_list
+from osan.graphs.graph import Graph
+from osan.graphs.molecules import from_smiles
+
+Line = tuple[int, str]
+
+# Vertex names, numbers of vertices and degrees have at most this many digits; int() of more is slow.
+_MAX_DIGITS = 18
+
+
+def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = False) -> Graph:
+    """One graph from lines ``u v [label]``; ``#`` starts a comment line.
+
+    A first line with a single integer is the number of vertices. Vertices have any names without blanks;
+    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of its line.
+
+    >>> parse_edge_list([(1, "4"), (2, "0 1"), (3, "1 3 double")], "text").edge_labels
+    (None, 'double')
+    """
+    rows = [(number, line.split(None, 2)) for number, line in lines if not line.lstrip().startswith("#")]
+    rows = [(number, fields) for number, fields in rows if fields]
+    if not rows:
+        raise OsanError(f"{source}: no edge and no number of vertices found, expected lines 'u v [label]'")
+    size = None
+    if len(rows[0][1]) == 1:
+        number, fields = rows.pop(0)
+        size = _integer(fields[0], f"{source}, line {number}", "the number of vertices, or an edge 'u v'")
+    for number, fields in rows:
+        if len(fields) < 2:
+            raise OsanError(f"{source}, line {number}: expected an edge 'u v [label]', got {fields[0]!r}")
+    indices = size is not None and all(_is_integer(name) for _, fields in rows for name in fields[:2])
+    edges: list[tuple[int | str, ...]] = []
+    for number, fields in rows:
+        ends: list[int | str] = [int(name) if indices else name for name in fields[:2]]
+        for end in ends:
+            if isinstance(end, int) and size is not None and end >= size:
+                raise OsanError(
+                    f"{source}, line {number}: vertex {end} is out of range, the file's first line announces "
+                    f"{size} vertices, 0 to {size - 1}"
+                )
+        edges.append((*ends, *(label.strip() for label in fields[2:])))
+    names = {name for edge in edges for name in edge[:2]}
+    if size is not None and not indices and len(names) > size:
+        raise OsanError(f"{source}: {len(names)} vertex names, but the first line announces {size} vertices")
+    return from_edge_list(edges, size, directed=directed, name=PurePath(source).name)
+
+
+def looks_like_sat_pairs(lines: Sequence[Line]) -> bool:
+    """Whether lines have the shape of the SAT-pair format, whole or cut short after the first vertices."""
+    rows = [line.split() for _, line in lines if line.strip()]
+    if len(rows) < 2 or len(rows[0]) != 1 or not all(map(_is_integer, [*rows[0], *rows[1]])):
+        return False
+    if len(rows[1]) != 2:
+        return False
+    # No edge list has a third line with so many numbers.
+    if len(rows) > 2 and len(rows[2]) > 3 and rows[2][1] == str(len(rows[2]) - 2):
+        return True
+    position = 1
+    for _ in range(min(int(rows[0][0]), len(rows))):
+        if position >= len(rows) or not _is_integer(rows[position][0]):
+            return False
+        position += 1 + int(rows[position][0])
+    return position == len(rows)
+
+
+def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
+    """The graphs of the format of EXP and CEXP.
+
+    The number of graphs; then per graph a line ``n class`` and n lines ``label degree neighbour ...`` with
+    vertices from 0 and every edge in both directions. Graphs 2i and 2i + 1 form a pair; their classes are
+    checked for presence only.
+
+    >>> parse_sat_pairs(list(enumerate(["1", "2 1", "7 1 1", "8 1 0"], 1)), "text")[0].vertex_labels
+    (7, 8)
+    """
+    rows = [(number, line.split()) for number, line in lines if line.strip()]
+    stem = PurePath(source).stem
+    position = 0
+
+    def take(expected: str) -> tuple[str, list[int]]:
+        nonlocal position
+        if position == len(rows):
+            last = rows[-1][0] if rows else 1
+            raise OsanError(f"{source}, line {last}: truncated, the file ends where {expected} should follow")
+        number, fields = rows[position]
+        position += 1
+        where = f"{source}, line {number}"
+        return where, [_integer(field, where, expected) for field in fields]
+
+    where, header = take("the number of graphs")
+    if len(header) != 1:
+        raise OsanError(f"{where}: expected the number of graphs alone, got {len(header)} numbers")
+    graphs = []
+    for i in range(header[0]):
+        where, sizes = take("a line 'n class'")
+        if len(sizes) != 2:
+            raise OsanError(f"{where}: expected a line 'n class', got {len(sizes)} numbers")
+        labels, tails, heads, places = [], [], [], []
+        for vertex in range(sizes[0]):
+            place, row = take("a vertex 'label degree neighbour ...'")
+            if len(row) < 2 or len(row) != 2 + row[1]:
+                raise OsanError(
+                    f"{place}: expected a vertex 'label degree neighbour ...' with as many neighbours as its "
+                    f"degree, got {len(row)} numbers"
+                )
+            if any(neighbour >= sizes[0] for neighbour in row[2:]):
+                raise OsanError(f"{place}: neighbour {max(row[2:])} is out of range 0 to {sizes[0] - 1}")
+            labels.append(row[0])
+            tails += [vertex] * row[1]
+            heads += row[2:]
+            places.append(place)
+        arcs = np.array([tails, heads], dtype=np.int64).T
+        lonely = arc_without_reverse(arcs)
+        if lonely is not None:
+            u, v = arcs[lonely]
+            raise OsanError(f"{places[u]}: the edge between {u} and {v} is not listed in both directions")
+        edges = arcs[arcs[:, 0] <= arcs[:, 1]]
+        graphs.append(Graph(sizes[0], edges, vertex_labels=labels, name=f"{stem}[{i}]"))
+    if position < len(rows):
+        raise OsanError(
+            f"{source}, line {rows[position][0]}: expected the end of the file after {header[0]} graphs"
+        )
+    return graphs
+
+
+def parse_smiles(lines: Sequence[Line], source: str) -> list[Graph]:
+    """One molecule per line: a SMILES string and, after a blank or tab, its name."""
+    graphs = []
+    for number, line in lines:
+        if fields := line.split(None, 1):
+            try:
+                graphs.append(from_smiles(fields[0], name=fields[1].strip() if len(fields) > 1 else ""))
+            except OsanError as error:
+                raise OsanError(f"{source}, line {number}: {error}") from None
+    return graphs
+
+
+def _is_integer(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+
+
+def _integer(text: str, where: str, expected: str) -> int:
+    if not _is_integer(text):
+        raise OsanError(f"{where}: expected {expected}, got {text[:40]!r}")
+    return int(text)

@@ -1,0 +1,47 @@
+"""Slow, plain references that the constructions are compared with."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import networkx as nx
+import pytest
+from hypothesis import settings
+
+from osan.graphs import Graph, to_networkx
+
+# The first example pays for imports; time is bounded for the whole suite instead.
+settings.register_profile("osan", deadline=None)
+settings.load_profile("osan")
+
+Relation = Callable[[Graph, Graph], bool]
+
+
+@pytest.fixture(scope="session")
+def isomorphic() -> Relation:
+    """Isomorphism that keeps vertex and edge labels, by networkx's search."""
+
+    def same(a: dict, b: dict) -> bool:
+        return a.get("label") == b.get("label")
+
+    return lambda a, b: nx.is_isomorphic(to_networkx(a), to_networkx(b), node_match=same, edge_match=same)
+
+
+@pytest.fixture(scope="session")
+def wl_equal() -> Relation:
+    """Whether 1-WL fails to distinguish two undirected graphs: refinement with nested tuples as colours."""
+
+    def equal(a: Graph, b: Graph) -> bool:
+        graphs = [to_networkx(a), to_networkx(b)]
+        colours = [{v: data.get("label") for v, data in graph.nodes(data=True)} for graph in graphs]
+        for _ in range(a.num_vertices + 1):
+            signatures = [
+                {v: (colour[v], frozenset(Counter(colour[u] for u in graph[v]).items())) for v in graph}
+                for graph, colour in zip(graphs, colours, strict=True)
+            ]
+            number: dict = {}
+            colours = [{v: number.setdefault(s, len(number)) for v, s in each.items()} for each in signatures]
+            if Counter(colours[0].values()) != Counter(colours[1].values()):
+                return False
+        return True
+
+    return equal

@@ -13,24 +13,12 @@ import time
 
 import torch
 from torch import nn
-from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GIN
-from torch_geometric.utils import to_dense_adj
 
 from osan.data.planted import planted_motif
 from osan.nn import OSAN, DataDrivenOSAN, Numerical, Upstream
 from osan.selection import IMLE, Estimator, Random
-
-
-def planted_task(num_graphs: int, seed: int) -> list[Data]:
-    """The task with ``planted``, the mask of the triangle, and ``graph_id`` added to each graph."""
-    graphs = planted_motif(num_graphs, seed)
-    for number, graph in enumerate(graphs):
-        adjacency = to_dense_adj(graph.edge_index, max_num_nodes=graph.num_nodes)[0]
-        graph.planted = adjacency.matrix_power(3).diagonal() > 0  # closed walks of length three
-        graph.graph_id = torch.tensor([number])
-    return graphs
 
 
 def build(estimator: Estimator, width: int = 32) -> DataDrivenOSAN:
@@ -70,7 +58,7 @@ def evaluate(model: DataDrivenOSAN, loader: DataLoader) -> tuple[float, float]:
 
 def run(seed: int, epochs: int, learned: bool, train_graphs: int = 1000) -> tuple[float, float]:
     torch.manual_seed(seed)
-    graphs = planted_task(train_graphs + 300, seed)
+    graphs = planted_motif(train_graphs + 300, seed)
     model = build(IMLE(lam=2.0, samples=2) if learned else Random())
     train(model, DataLoader(graphs[:train_graphs], batch_size=50, shuffle=True), epochs)
     return evaluate(model, DataLoader(graphs[train_graphs:], batch_size=100))

@@ -43,7 +43,7 @@ def undirected_edges(edge_index: Tensor, edge_attr: Tensor | None = None) -> tup
         return edge_index.new_empty(0), edge_index.new_empty((0, 2))
     low, high = edge_index.min(dim=0).values, edge_index.max(dim=0).values
     direction = (edge_index[0] > edge_index[1]).long()
-    # Numbers of vertices have at most 31 bits. Only shapes depend on values, none is read back from the device.
+    # Numbers of vertices have at most 31 bits. Only shapes depend on values: none leaves the device.
     pair = torch.unique(low * 2**31 + high, return_inverse=True)[1]
     occurrence = _occurrence(pair * 2 + direction)
     if edge_attr is not None and occurrence.nonzero().numel():

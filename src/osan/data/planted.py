@@ -1,4 +1,4 @@
-"""The planted motif: trees with one triangle, whose vertices alone decide the target."""
+"""A planted task: the answer lies in a small subgraph that has to be found."""
 
 from __future__ import annotations
 
@@ -11,49 +11,51 @@ from osan.errors import OsanError
 
 
 def planted_motif(num_graphs: int, seed: int) -> list[Data]:
-    """Random trees of 14 to 20 vertices with one planted triangle.
+    """Random trees with one planted triangle, whose vertex features add up to the target.
 
-    Each vertex has the feature 0 or 1 with equal chance. Two neighbours of a vertex are joined, which gives
-    the graph its only cycle; the target is the sum of the features of that triangle. A network must find
-    the triangle and look at nothing else.
+    Each graph is a uniformly random labelled tree on 14 to 20 vertices with random 0/1 features; a random
+    path of three vertices is closed to a triangle, the only one. Nothing else bears on the target, so a
+    network that looks at three vertices can answer exactly if they are the right ones.
 
     Parameters
     ----------
     num_graphs
-        How many graphs.
+        Number of graphs.
     seed
-        Equal seeds give equal graphs.
+        Of the random numbers; the same seed gives the same graphs.
 
     Returns
     -------
     list of Data
-        ``x`` integer of shape (n, 1), ``edge_index``, ``y`` float of shape (1, 1).
+        With ``x`` of shape ``[n, 1]``, ``y`` of shape ``[1, 1]``, ``planted`` (bool, shape ``[n]``: the
+        triangle) and ``graph_id``.
 
     Examples
     --------
     >>> graph = planted_motif(1, seed=0)[0]
-    >>> graph.num_edges == 2 * graph.num_nodes  # a tree and one more edge
-    True
+    >>> int(graph.planted.sum()), bool(graph.y.item() == graph.x[graph.planted].sum())
+    (3, True)
     """
     if num_graphs < 1:
         raise OsanError(f"num_graphs must be at least 1, got {num_graphs}")
     rng = np.random.default_rng(seed)
-    return [_one(rng) for _ in range(num_graphs)]
+    return [_one(rng, number) for number in range(num_graphs)]
 
 
-def _one(rng: np.random.Generator) -> Data:
-    size = int(rng.integers(14, 21))
-    # Every sequence is the Pruefer code of one tree: trees are drawn uniformly.
-    tree = nx.from_prufer_sequence(rng.integers(0, size, size - 2).tolist())
-    centre = rng.choice([v for v in range(size) if tree.degree[v] > 1])
-    ends = rng.choice(sorted(tree[centre]), 2, replace=False)
-    tree.add_edge(*ends.tolist())
-    x = rng.integers(0, 2, size)
-    edges = np.array(tree.edges).T
-    both = np.concatenate([edges, edges[::-1]], axis=1)
-    target = float(x[[centre, *ends]].sum())
+def _one(rng: np.random.Generator, number: int) -> Data:
+    n = int(rng.integers(14, 21))
+    graph = nx.random_labeled_tree(n, seed=int(rng.integers(2**31)))
+    middle = int(rng.choice([v for v in graph if graph.degree(v) >= 2]))
+    first, last = (int(v) for v in rng.choice(sorted(graph[middle]), size=2, replace=False))
+    graph.add_edge(first, last)
+    pairs = torch.tensor(list(graph.edges), dtype=torch.long).t()
+    x = torch.from_numpy(rng.integers(0, 2, size=(n, 1))).float()
+    planted = torch.zeros(n, dtype=torch.bool)
+    planted[[first, middle, last]] = True
     return Data(
-        x=torch.from_numpy(x).reshape(-1, 1),
-        edge_index=torch.from_numpy(both[:, np.lexsort(both[::-1])]),
-        y=torch.tensor([[target]]),
+        x=x,
+        edge_index=torch.cat([pairs, pairs.flip(0)], dim=1),
+        y=x[planted].sum().view(1, 1),
+        planted=planted,
+        graph_id=torch.tensor([number]),
     )

@@ -31,5 +31,5 @@ def test_a_seed_names_the_graphs():
         (a.edge_index == b.edge_index).all() and (a.x == b.x).all() for a, b in zip(first, again, strict=True)
     )
     assert any(a.num_nodes != b.num_nodes or not a.x.equal(b.x) for a, b in zip(first, other, strict=True))
-    with pytest.raises(OsanError, match="at least 0"):
-        planted_motif(-1, seed=0)
+    with pytest.raises(OsanError, match="at least 1"):
+        planted_motif(0, seed=0)

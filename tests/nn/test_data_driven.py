@@ -242,7 +242,10 @@ def test_bad_settings(options, message):
 def test_missing_upstream_and_wrong_losses():
     with pytest.raises(OsanError, match="upstream: missing"):
         DataDrivenOSAN(None, nn.Identity(), "delete 1 vertex")
-    out = model_of("delete 1 vertex")(Batch.from_data_list(graphs()))
+    batch = Batch.from_data_list(graphs())
+    with pytest.raises(OsanError, match=r"3 columns, one per subgraph of policy 'delete 1 vertex x 3'"):
+        DataDrivenOSAN(Upstream(2, 8), nn.Identity(), "delete 1 vertex x 3")(batch)
+    out = model_of("delete 1 vertex")(batch)
     with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):
         out.objective(torch.zeros(4, 1))
 

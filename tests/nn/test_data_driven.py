@@ -243,7 +243,9 @@ def test_missing_upstream_and_wrong_losses():
     with pytest.raises(OsanError, match="upstream: missing"):
         DataDrivenOSAN(None, nn.Identity(), "delete 1 vertex")
     batch = Batch.from_data_list(graphs())
-    with pytest.raises(OsanError, match=r"3 columns, one per subgraph of policy 'delete 1 vertex x 3'"):
+    with pytest.raises(
+        OsanError, match=r"expected 3 columns, one per subgraph of policy 'delete 1 vertex x 3'"
+    ):
         DataDrivenOSAN(Upstream(2, 8), nn.Identity(), "delete 1 vertex x 3")(batch)
     out = model_of("delete 1 vertex")(batch)
     with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):

@@ -170,8 +170,8 @@ class DataDrivenOSAN(nn.Module):
             weights: Tensor = self.upstream(batch)
             if weights.dim() != 2 or weights.size(1) != self.policy.count:
                 raise OsanError(
-                    f"upstream: expected weights with {self.policy.count} columns, one per subgraph of policy "
-                    f"{str(self.policy)!r}, not of shape {list(weights.shape)}"
+                    f"upstream: expected {self.policy.count} columns, one per subgraph of policy "
+                    f"{str(self.policy)!r}, not weights of shape {list(weights.shape)}"
                 )
             return weights
         return torch.zeros(problem.ground.num_rows, int(self.policy.count), device=batch.edge_index.device)

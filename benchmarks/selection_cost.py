@@ -112,6 +112,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Share of a training step that selection takes.")
     parser.add_argument("--repeats", type=int, default=15)
     repeats = parser.parse_args().repeats
+    if "OSAN_DATA" not in os.environ:
+        parser.error("set OSAN_DATA to the folder that holds ogb/ogbg_molesol")
     batches = load(Path(os.environ["OSAN_DATA"]), repeats + 2)
     print(f"{'policy':28s} {'estimator':17s}   m  step ms  selection ms  share  bar")
     cases = [(text, "I-MLE") for text in POLICIES]

@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The first example pays for imports and compilation; time is bounded for the whole suite instead.
+settings.register_profile("osan", deadline=None)
+settings.load_profile("osan")
 
 
 @pytest.fixture(scope="session")

@@ -42,6 +42,15 @@ def test_planted_motif_seeds_and_sizes():
         planted_motif(0, 0)
 
 
+@pytest.mark.parametrize("name", ["planted-motif", "csl-generated", "twisted-pairs"])
+def test_labels_of_generated_graphs_are_categories_in_range(name):
+    task = load(name)
+    x = task.train.tensors["x"]
+    assert x.dtype == torch.long
+    assert int(x.min()) >= 0
+    assert int(x.max()) < task.vertex_features.sizes[0]
+
+
 def test_generated_csl_equals_the_published_classes(osan_data, session_cache):
     published = load("csl", osan_data, cache=session_cache)
     generated = load("csl-generated")

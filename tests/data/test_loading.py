@@ -81,6 +81,7 @@ def test_alchemy_without_index_files_draws_the_12000_by_seed(write_alchemy, tmp_
     [
         ("1,2,x", "train.index, line 1: expected integers from 0 to 39, got 'x'"),
         ("1\n40", "line 2"),
+        ("9" * 5000, "line 1"),
         ("", "no index"),
     ],
 )
@@ -199,22 +200,86 @@ def test_truncated_ogb_archives(osan_data, tmp_path_factory, data):
     content = file.read_bytes()
     file.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
     with pytest.raises(
-        OsanError, match=rf"{file.name}, line \d+: the compressed file is cut off|No columns|could not"
+        OsanError,
+        match=rf"{file.name}, line \d+: the (compressed file is cut off|file is empty|file holds no index)",
     ):
         load("ogbg-molfreesolv", root, cache=root / "cache")
     assert leftovers(root / "cache") == []
 
 
-def test_ogb_files_of_inconsistent_lengths(osan_data, tmp_path):
+@pytest.fixture
+def freesolv(osan_data, tmp_path):
+    """A writable copy of a small OGB dataset and a function that edits one line of one of its files."""
     target = tmp_path / "ogb" / "ogbg_molfreesolv"
     shutil.copytree(osan_data / "ogb" / "ogbg_molfreesolv", target, copy_function=shutil.copyfile)
     for path in (tmp_path / "ogb").rglob("*"):
         path.chmod(0o755)
-    file = target / "raw" / "node-feat.csv.gz"
-    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
-    file.write_bytes(gzip.compress(b"".join(lines[:-3])))
-    with pytest.raises(OsanError, match="ogbg-molfreesolv"):
+
+    def edit(file: str, line: int, text: bytes | None) -> None:
+        path = target / f"{file}.csv.gz"
+        lines = gzip.decompress(path.read_bytes()).splitlines()
+        lines[line - 1 : line] = [] if text is None else [text]
+        path.write_bytes(gzip.compress(b"\n".join(lines) + b"\n"))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "text", "message"),
+    [
+        (
+            "raw/node-feat",
+            7,
+            None,
+            r"node-feat\.csv\.gz, line 5600: expected 5600 lines, one per",
+        ),
+        ("raw/node-feat", 7, b"1,2,x", r"node-feat\.csv\.gz, line 7: expected integers"),
+        ("raw/node-feat", 7, b"1,2", r"node-feat\.csv\.gz, line 7: expected 9 values, got 2"),
+        ("raw/edge", 9, b"0,99", r"edge\.csv\.gz, line 9: joins 0 and 99, but the vertices are 0 to"),
+        ("raw/edge", 9, None, r"edge\.csv\.gz, line \d+: expected \d+ lines, one per edge"),
+        ("raw/edge-feat", 9, None, r"edge-feat\.csv\.gz, line \d+: expected"),
+        ("raw/graph-label", 3, b"high", r"graph-label\.csv\.gz, line 3: expected numbers"),
+        (
+            "raw/graph-label",
+            3,
+            None,
+            r"graph-label\.csv\.gz, line 642: expected 642 lines, one per",
+        ),
+        ("raw/num-node-list", 3, b"99", r"node-feat\.csv\.gz, line \d+: expected"),
+        ("raw/num-edge-list", 3, None, r"num-edge-list\.csv\.gz, line 642"),
+        (
+            "split/scaffold/valid",
+            3,
+            b"642",
+            r"valid\.csv\.gz, line 3: expected integers from 0 to 641, got",
+        ),
+    ],
+)
+def test_broken_lines_of_ogb_files_are_named(freesolv, tmp_path, file, line, text, message):
+    freesolv(file, line, text)
+    with pytest.raises(OsanError, match=message) as caught:
         load("ogbg-molfreesolv", tmp_path, cache=tmp_path / "cache")
+    assert str(tmp_path / "ogb" / "ogbg_molfreesolv") in str(caught.value)
+    assert leftovers(tmp_path / "cache") == []
+
+
+def test_broken_qm9_files_are_named(osan_data, tmp_path):
+    raw, copy = osan_data / "QM9" / "qm9_12k" / "raw", tmp_path / "QM9" / "qm9_12k" / "raw"
+    shutil.copytree(raw, copy, copy_function=shutil.copyfile)
+    copy.chmod(0o755)
+    text = raw.joinpath("gdb9.sdf.csv").read_text().splitlines(keepends=True)
+    for damaged, message in (
+        (text[5].replace(",", ",x", 1), r"gdb9\.sdf\.csv, line 6, column A: expected a number, got 'x"),
+        (",".join(text[5].split(",")[:-1]) + "\n", r"gdb9\.sdf\.csv, line 6: expected 20 fields"),
+        (",".join(["gdb", "", *text[5].split(",")[2:]]), r"line 6, column A: the value is missing"),
+    ):
+        (copy / "gdb9.sdf.csv").write_text("".join([*text[:5], damaged, *text[6:]]))
+        with pytest.raises(OsanError, match=message):
+            load("qm9", tmp_path, cache=tmp_path / "cache")
+    (copy / "gdb9.sdf.csv").write_text("".join(text))
+    (copy / "gdb9.sdf").write_bytes(raw.joinpath("gdb9.sdf").read_bytes()[:100_000])
+    with pytest.raises(OsanError, match=r"gdb9\.sdf, line \d+: expected 12000 molecules, got \d+"):
+        load("qm9", tmp_path, cache=tmp_path / "cache")
     assert leftovers(tmp_path / "cache") == []
 
 

@@ -59,6 +59,16 @@ def test_wrong_labels(graph6, tmp_path, text, kind, message):
         load_graphs(graph6, labels=tmp_path / "labels.txt", kind=kind)
 
 
+def test_class_names_that_only_look_like_numbers(graph6, tmp_path):
+    names = ["--5", "1" * 5000, "7", "-7"]
+    (tmp_path / "labels.txt").write_text("".join(f"{names[i % 4]}\n" for i in range(10)))
+    task = load_graphs(graph6, labels=tmp_path / "labels.txt", kind="multiclass")
+    assert task.num_classes == 4
+    (tmp_path / "labels.txt").write_text("".join(f"{(10, 9, -1)[i % 3]}\n" for i in range(10)))
+    task = load_graphs(graph6, labels=tmp_path / "labels.txt", kind="multiclass")
+    assert whole(task).y.tolist() == [(2, 1, 0)[i % 3] for i in range(10)]
+
+
 def test_wrong_requests(graph6, tmp_path):
     with pytest.raises(OsanError, match="needs labels"):
         load_graphs(graph6)

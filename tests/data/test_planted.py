@@ -32,4 +32,4 @@ def test_a_seed_names_the_graphs():
     )
     assert any(a.num_nodes != b.num_nodes or not a.x.equal(b.x) for a, b in zip(first, other, strict=True))
     with pytest.raises(OsanError, match="at least 1"):
-        planted_motif(0, seed=0)
+        planted_motif(-1, seed=0)

@@ -82,7 +82,7 @@ def test_parquet(tmp_path):
             read_table(write(tmp_path, broken, "b.parquet"), ["smiles"])
 
 
-@pytest.mark.parametrize("text", ["abc", "1,5", "--1", "inf", "-Infinity", "0x10"])
+@pytest.mark.parametrize("text", ["abc", "1,5", "--1", "inf", "-Infinity", "0x10", "1_000"])
 def test_not_a_number(text):
     with pytest.raises(OsanError, match="file, line 3: expected a"):
         number(text, "file, line 3")

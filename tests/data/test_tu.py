@@ -62,6 +62,7 @@ def edit(path, line, text):
         ("graph_indicator", 20, "99", "T_graph_indicator.txt, line 20"),
         ("node_labels", 5, None, "T_node_labels.txt, line"),
         ("node_labels", 5, "1.5", "T_node_labels.txt, line 5: expected integers"),
+        ("node_labels", 5, "9999", r"T_node_labels\.txt, line 5: the label 9999 is 4096 or more above"),
         ("graph_attributes", 4, "1,2", "T_graph_attributes.txt, line 4: expected 3 values, got 2"),
         ("graph_attributes", 4, "1,nan,2", "T_graph_attributes.txt, line 4: expected numbers"),
         (
@@ -93,7 +94,7 @@ def test_missing_and_empty_files(write_tu, tmp_path):
     with pytest.raises(OsanError, match=r"T_graph_indicator.txt, line 1: the file is empty"):
         check_tu(tmp_path / "T", "T")
     (tmp_path / "T" / "T_graph_indicator.txt").unlink()
-    with pytest.raises(OsanError, match=r"T_graph_indicator\.txt is missing"):
+    with pytest.raises(OsanError, match=r"T_graph_indicator\.txt cannot be read: No such file"):
         check_tu(tmp_path / "T", "T")
     (tmp_path / "T" / "T_A.txt").unlink()
     with pytest.raises(OsanError, match=r"expected one file NAME_A\.txt"):

@@ -5,13 +5,8 @@ from collections.abc import Callable
 
 import networkx as nx
 import pytest
-from hypothesis import settings
 
 from osan.graphs import Graph, to_networkx
-
-# The first example pays for imports; time is bounded for the whole suite instead.
-settings.register_profile("osan", deadline=None)
-settings.load_profile("osan")
 
 Relation = Callable[[Graph, Graph], bool]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from osan.graphs import Graph
-from osan.wl import Test, refine, relabel, tuples
+from osan.wl import Test, distinguishes, refine, relabel, tuples
 
 spec = importlib.util.spec_from_file_location("brute", Path(__file__).with_name("brute.py"))
 brute = importlib.util.module_from_spec(spec)
@@ -107,6 +107,10 @@ def check(graphs: list[Graph], test: Test, rounds: int | None = None) -> None:
     assert same_partition(ours.graph_colours.tolist(), [hash(verdict) for verdict in verdicts])
     assert ours.rounds == done
     assert ours.same(0, 1), "a permuted copy was told apart"
+    if rounds is None:
+        for other in (1, 2, 3):
+            told_apart = verdicts[0] != verdicts[other]
+            assert distinguishes(graphs[0], graphs[other], test) == told_apart
 
 
 def size(test: Test) -> int:

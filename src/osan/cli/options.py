@@ -31,9 +31,10 @@ def print_json(value: Any) -> None:
 
 
 def progress_bar() -> Progress:
-    """A progress bar on stderr, so that stdout holds the result only."""
+    """A progress bar on stderr, so that stdout holds the result only; none if nobody is watching."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

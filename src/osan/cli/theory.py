@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress_bar
+from osan.errors import OsanError
 
 if TYPE_CHECKING:
     from osan.wl.theory import Verdict
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 def theory(
     quick: Annotated[bool, typer.Option("--quick", help="Leave out what takes longer.")] = False,
+    only: Annotated[
+        str, typer.Option(help="Only rows whose place, claim or instance contains this.", metavar="TEXT")
+    ] = "",
     max_memory: MaxMemory = None,
     json: Json = False,
 ) -> None:
@@ -21,7 +25,13 @@ def theory(
     from osan.wl.theory import checks, run
 
     limit = memory_limit(max_memory)
-    chosen = [check for check in checks() if not (quick and check.slow)]
+    chosen = [
+        check
+        for check in checks()
+        if not (quick and check.slow) and only in f"{check.place} | {check.claim} | {check.instance}"
+    ]
+    if not chosen:
+        raise OsanError(f"no check mentions {only!r}; osan theory --quick lists what there is")
     verdicts = []
     with progress_bar() as bar:
         task = bar.add_task("checks", total=len(chosen))

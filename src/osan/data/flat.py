@@ -121,8 +121,7 @@ class FlatDataset(Sequence[Data]):
         out._slice_dict = slices
         zeros = torch.zeros_like(graphs)
         out._inc_dict = {name: ptr[:-1] if name == "edge_index" else zeros for name in slices}
-        sizes = ptr.diff()
-        out._store._num_nodes = sizes.tolist()
+        out._store._num_nodes = ptr.diff().tolist()
         return out
 
 

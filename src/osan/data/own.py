@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from osan.data.convert import from_graphs
 from osan.data.flat import FlatDataset, flatten
 from osan.data.published import PYG_CLASSES
 from osan.data.splits import random_split
-from osan.data.table import number, read_bytes
+from osan.data.table import number, read_text
 from osan.data.task import Features, Kind, Task, make_task
 from osan.data.tu import read_tu
 from osan.errors import OsanError
@@ -106,7 +107,7 @@ def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]
     (tensor([ 1,  0, -1,  1]), 2)
     """
     present = {name for name in names if name is not None}
-    numeric = all(name.lstrip("-").isdecimal() for name in present)
+    numeric = all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in present)
     classes = sorted(present, key=int if numeric else None)
     if len(classes) < 2:
         raise OsanError(f"{where}: classification needs at least two classes, got {classes}")
@@ -133,13 +134,7 @@ def describe(values: Tensor, what: str) -> Features:
 
 def _label_lines(path: Path, count: int) -> list[list[str]]:
     """The words of each line; as many lines as graphs."""
-    content = read_bytes(path)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise OsanError(f"{path}, line {line}: not UTF-8 text") from error
-    lines = text.split("\n")
+    lines = read_text(path).split("\n")
     if lines and not lines[-1].strip():
         lines.pop()
     if len(lines) != count:
@@ -169,6 +164,8 @@ def check_targets(graphs: FlatDataset, kind: Kind, path: Path) -> None:
     if "y" not in graphs.tensors:
         raise OsanError(f"{path}: the graphs have no targets y")
     y = graphs.tensors["y"].reshape(len(graphs), -1).double()
+    if y.shape[1] == 0:
+        raise OsanError(f"{path}: the targets y are empty")
     if kind == "regression":
         wrong, expected = y.isinf(), "a finite number"
     elif kind == "binary":

@@ -7,10 +7,8 @@ missing there, the loader downloads them.
 from __future__ import annotations
 
 import contextlib
-import gzip
 import io
 import warnings
-import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +21,9 @@ from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
 from osan.data.cache import Processed
+from osan.data.checks import check_ogb, check_qm9
 from osan.data.flat import FlatDataset, concatenate, from_collated
+from osan.data.rows import read_folds, read_index_files
 from osan.data.task import Features
 from osan.data.tu import check_tu
 from osan.errors import OsanError
@@ -54,10 +54,13 @@ def read_qm9(root: Path) -> Processed:
     A folder with all molecules is cut down to ``permutation(130831)[:12000]`` of numpy's seed 42; one with
     12,000 is taken to be that subset.
     """
+    import rdkit  # noqa: F401  PyG would otherwise look for another raw file, in vain
     from torch_geometric.datasets import QM9
 
     from osan.data.qm9 import atom_flags
 
+    if (root / "raw").is_dir():
+        check_qm9(root / "raw")
     with loader():
         dataset = QM9(str(root))
     whole = from_collated(dataset._data, dataset.slices)
@@ -88,8 +91,8 @@ def read_ogb(root: Path, name: str) -> Processed:
     from ogb.graphproppred import PygGraphPropPredDataset
     from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
 
-    for file in sorted(root.rglob("*.gz")):
-        check_gzip(file)
+    if root.is_dir():
+        check_ogb(root)
     with loader():
         dataset = PygGraphPropPredDataset(name, root=str(root.parent))
         split = dataset.get_idx_split()
@@ -117,50 +120,6 @@ def read_tu_dataset(root: Path, name: str) -> Processed:
     edge = Features(width=edge_attr.shape[1]) if edge_attr is not None else None
     indices = read_folds(root / "10fold_idx", len(graphs)) | read_index_files(root, len(graphs))
     return Processed(graphs, Features(width=graphs.tensors["x"].shape[1]), edge, indices)
-
-
-def read_folds(folder: Path, count: int) -> dict[str, Tensor]:
-    """Fold files ``{train,test}_idx-{1..10}.txt`` of one index per line; none if there is no such folder."""
-    return {
-        f"fold{i - 1}/{part}": read_index(folder / f"{part}_idx-{i}.txt", count)
-        for i in range(1, 11)
-        for part in ("train", "test")
-        if folder.is_dir()
-    }
-
-
-def read_index_files(folder: Path, count: int) -> dict[str, Tensor]:
-    """Index files ``train.index``, ``val.index``, ``test.index``, or none if not all three are there."""
-    paths = {part: folder / f"{part}.index" for part in ("train", "val", "test")}
-    if not all(path.is_file() for path in paths.values()):
-        return {}
-    return {part: read_index(path, count) for part, path in paths.items()}
-
-
-def read_index(path: Path, count: int) -> Tensor:
-    """The integers of a file, separated by commas, blanks or line ends, each from 0 to ``count - 1``."""
-    return torch.tensor([i for line in read_index_lines(path, count) for i in line])
-
-
-def read_index_lines(path: Path, count: int) -> list[list[int]]:
-    """The same line by line, for files that hold one fold per line."""
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise OsanError(f"{path} cannot be read: {error}") from error
-    out = []
-    for number, line in enumerate(lines, 1):
-        words = line.replace(",", " ").split()
-        wrong = next((w for w in words if not (w.isdecimal() and int(w) < count)), None)
-        if wrong is not None:
-            raise OsanError(
-                f"{path}, line {number}: expected integers from 0 to {count - 1}, got {wrong[:20]!r}"
-            )
-        if words:
-            out.append([int(w) for w in words])
-    if not out:
-        raise OsanError(f"{path}, line 1: the file holds no index")
-    return out
 
 
 def compact(subset: FlatDataset) -> FlatDataset:
@@ -194,19 +153,6 @@ def ranges(count: int) -> dict[str, Tensor]:
         raise OsanError(f"expected the {sum(SUBSET)} graphs of the published subset, got {count}")
     train, val, test = torch.split(torch.arange(count), list(SUBSET))
     return {"train": train, "val": val, "test": test}
-
-
-def check_gzip(path: Path) -> None:
-    """Read a compressed file to its end; if it is cut off or damaged, say after which line."""
-    line = 0
-    try:
-        with gzip.open(path, "rb") as stream:
-            for line, _ in enumerate(stream, 1):  # noqa: B007
-                pass
-    except (EOFError, OSError, zlib.error) as error:
-        raise OsanError(
-            f"{path}, line {line + 1}: the compressed file is cut off or damaged ({error})"
-        ) from error
 
 
 @contextlib.contextmanager

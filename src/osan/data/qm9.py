@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
-from osan.errors import OsanError
 
 
 def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Tensor, Tensor]:
@@ -29,12 +28,9 @@ def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Te
     graphs
         What PyG made of them: 11 features and three coordinates, bond types without aromatic ones.
     """
-    try:
-        from rdkit import Chem, RDConfig, rdBase
-        from rdkit.Chem import ChemicalFeatures
-        from rdkit.Chem.rdchem import HybridizationType as Hybrid
-    except ImportError:
-        raise OsanError("QM9 needs RDKit to read its molecules: pip install 'osan[molecules]'") from None
+    from rdkit import Chem, RDConfig, rdBase
+    from rdkit.Chem import ChemicalFeatures
+    from rdkit.Chem.rdchem import HybridizationType as Hybrid
 
     factory = ChemicalFeatures.BuildFeatureFactory(  # type: ignore[attr-defined]
         os.path.join(RDConfig.RDDataDir, "BaseFeatures.fdef")

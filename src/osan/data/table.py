@@ -37,14 +37,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
         raise OsanError(f"a column is asked for twice: {', '.join(columns)}")
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path, columns)
-    content = read_bytes(path)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise OsanError(
-            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"
-        ) from error
+    text = read_text(path)
     separator = "\t" if ".tsv" in path.name.lower() else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
@@ -83,7 +76,7 @@ def read_bytes(path: Path) -> bytes:
     try:
         if path.suffix.lower() != ".gz":
             return path.read_bytes()
-        content = b""
+        content = bytearray()
         with gzip.open(path, "rb") as stream:
             try:
                 while block := stream.read1(1 << 16):
@@ -93,11 +86,23 @@ def read_bytes(path: Path) -> bytes:
                 raise OsanError(
                     f"{path}, line {line}: the compressed file is cut off or damaged ({error})"
                 ) from error
-        return content
+        return bytes(content)
     except OsanError:
         raise
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def read_text(path: Path) -> str:
+    """The UTF-8 text of a file (see :func:`read_bytes`), with or without a byte order mark."""
+    content = read_bytes(path)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise OsanError(
+            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"
+        ) from error
 
 
 def number(text: str, where: str) -> float:
@@ -109,7 +114,7 @@ def number(text: str, where: str) -> float:
     if text.strip().lower() in ("", "na", "nan", "n/a", "null", "none"):
         return float("nan")
     try:
-        value = float(text)
+        value = float(text.replace("_", "x"))  # Python reads 1_000 as a number, no one else does
     except ValueError:
         raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
     if value in (float("inf"), float("-inf")):

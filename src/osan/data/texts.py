@@ -13,7 +13,8 @@ from torch_geometric.data import download_url
 
 from osan.data.cache import Processed
 from osan.data.convert import from_graphs
-from osan.data.published import loader, read_index_lines
+from osan.data.published import loader
+from osan.data.rows import read_index_lines
 from osan.data.task import Features
 from osan.errors import OsanError
 from osan.graphs import read_graphs

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from torch_geometric.io import read_tu_data
 
 from osan.data.flat import FlatDataset, from_collated
+from osan.data.rows import read_rows
 from osan.errors import OsanError
 
 # Optional files: does a file have one line per vertex, per arc or per graph?
@@ -22,11 +20,9 @@ _OPTIONAL = {
     "graph_labels": "graph",
     "graph_attributes": "graph",
 }
+# Labels become one-hot columns, as many as lie between the least and the greatest.
+_MAX_LABELS = 4096
 _INTEGERS = {"A", "graph_indicator", "node_labels", "edge_labels", "graph_labels"}
-# A row of numbers as PyG's reader takes it; strict, since that reader would skip or misread the rest.
-_NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
-_ROW = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*")
-_INTEGER_ROW = re.compile(r"\s*[-+]?\d{1,18}\s*(?:,\s*[-+]?\d{1,18}\s*)*")
 
 
 def tu_prefix(folder: Path) -> str:
@@ -52,8 +48,8 @@ def check_tu(folder: Path, prefix: str) -> int:
     def path(name: str) -> Path:
         return folder / f"{prefix}_{name}.txt"
 
-    graph_of = _numbers(path("graph_indicator"), integers=True, columns=1)[:, 0]
-    arcs = _numbers(path("A"), integers=True, columns=2)
+    graph_of = read_rows(path("graph_indicator"), integers=True, columns=1, line_break=True)[:, 0]
+    arcs = read_rows(path("A"), integers=True, columns=2, line_break=True)
     step = np.diff(graph_of, prepend=0)
     bad = np.flatnonzero((step < 0) | (step > 1))
     if bad.size:
@@ -77,13 +73,20 @@ def check_tu(folder: Path, prefix: str) -> int:
         )
     expected = {"vertex": vertices, "arc": len(arcs), "graph": graphs}
     for name, what in _OPTIONAL.items():
-        if path(name).is_file():
-            rows = _numbers(path(name), integers=name in _INTEGERS)
-            if len(rows) != expected[what]:
-                raise OsanError(
-                    f"{path(name)}, line {min(len(rows), expected[what]) + 1}: expected "
-                    f"{expected[what]} lines, one per {what}, got {len(rows)}"
-                )
+        if not path(name).is_file():
+            continue
+        rows = read_rows(path(name), integers=name in _INTEGERS, line_break=True)
+        if len(rows) != expected[what]:
+            raise OsanError(
+                f"{path(name)}, line {min(len(rows), expected[what]) + 1}: expected "
+                f"{expected[what]} lines, one per {what}, got {len(rows)}"
+            )
+        high = rows.max(axis=1)
+        if name in ("node_labels", "edge_labels") and high.max() - rows.min() >= _MAX_LABELS:
+            raise OsanError(
+                f"{path(name)}, line {int(high.argmax()) + 1}: the label {high.max()} is {_MAX_LABELS} or "
+                "more above the least one; PyG gives each label between them a column"
+            )
     return graphs
 
 
@@ -99,37 +102,3 @@ def read_tu(folder: Path) -> FlatDataset:
     # PyG takes as many targets as vertices for targets of the vertices.
     data.y = data.y.reshape(graphs, -1)
     return from_collated(data, slices)
-
-
-def _numbers(path: Path, integers: bool, columns: int | None = None) -> npt.NDArray[Any]:
-    """The rows of a file of comma-separated numbers; the first wrong line is named."""
-    try:
-        text = path.read_bytes().decode("ascii")
-    except FileNotFoundError:
-        raise OsanError(f"{path} is missing; a TU folder needs it") from None
-    except OSError as error:
-        raise OsanError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        place = error.object[: error.start].count(b"\n") + 1
-        raise OsanError(
-            f"{path}, line {place}: expected numbers, found the byte {error.object[error.start]}"
-        ) from error
-    lines = text.split("\n")
-    if lines[-1]:
-        # PyG's reader would silently drop this line.
-        raise OsanError(f"{path}, line {len(lines)}: the last line must end with a line break")
-    lines.pop()
-    pattern = _INTEGER_ROW if integers else _ROW
-    width = columns
-    for place, line in enumerate(lines, 1):
-        if not pattern.fullmatch(line):
-            kind = "integers" if integers else "numbers"
-            raise OsanError(f"{path}, line {place}: expected {kind} separated by commas, got {line[:40]!r}")
-        count = line.count(",") + 1
-        width = width or count
-        if count != width:
-            raise OsanError(f"{path}, line {place}: expected {width} values, got {count}")
-    if not lines:
-        raise OsanError(f"{path}, line 1: the file is empty")
-    values = np.fromstring(",".join(lines), dtype=np.int64 if integers else np.float64, sep=",")
-    return values.reshape(len(lines), -1)

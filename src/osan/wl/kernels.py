@@ -359,20 +359,18 @@ def tuple_words(colours, k, size_of_block, n_of_block, start_of_block, base_of_b
 @njit(inline="always", cache=True)
 def packed_signature(buffer, colours, base, t, n, k, strides, bits, oblivious):  # type: ignore[no-untyped-def]
     """Fill ``buffer`` with the multisets of tuple t, sorted: one of packed k-vectors, or k of colours."""
-    if oblivious:
-        for j in range(k):
-            first = base + t - ((t // strides[j]) % n) * strides[j]
-            for w in range(n):
-                buffer[j * n + w] = np.uint64(colours[first + w * strides[j]])
-            buffer[j * n : (j + 1) * n].sort()
-    else:
+    buffer[:n] = 0
+    for j in range(k):
+        first = base + t - ((t // strides[j]) % n) * strides[j]
         for w in range(n):
-            word = np.uint64(0)
-            for j in range(k):
-                entry = (t // strides[j]) % n
-                colour = colours[base + t + (w - entry) * strides[j]]
-                word = (word << np.uint64(bits)) | np.uint64(colour)
-            buffer[w] = word
+            colour = np.uint64(colours[first + w * strides[j]])
+            if oblivious:
+                buffer[j * n + w] = colour
+            else:
+                buffer[w] = (buffer[w] << np.uint64(bits)) | colour
+        if oblivious:
+            buffer[j * n : (j + 1) * n].sort()
+    if not oblivious:
         buffer[:n].sort()
 
 

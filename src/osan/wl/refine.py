@@ -21,7 +21,8 @@ from osan.wl.settings import Test, make_test
 # Below this many updates a round, waking a second thread costs more than it saves.
 SMALL = 1 << 15
 
-Step = Callable[[Colours], tuple[Colours, int]]
+# Colours and whether to compare signatures exactly; returns finer colours and their number.
+Step = Callable[[Colours, bool], tuple[Colours, int]]
 Progress = Callable[[int, int], None]
 
 
@@ -182,12 +183,20 @@ def _iterate(
     progress: Progress | None,
     differ: Callable[[Colours], bool] | None,
 ) -> tuple[list[Colours], int, bool, bool]:
-    """Refine until no class splits, ``rounds`` are over, or ``differ`` says so."""
+    """Refine until no class splits, ``rounds`` are over, or ``differ`` says so.
+
+    Where only the verdict counts, signatures are compared exactly in the last round only. Equal signatures
+    have equal hashes, so at any time the classes are at most too coarse; and a colouring that is too coarse,
+    yet stable by exact comparison, would be a stable colouring coarser than the coarsest one.
+    """
+    lazy = differ is not None and rounds is None
     colours, first = relabel.relabel(start.astype(np.uint64), start)
     count, done, stable = len(first), 0, False
     trail = [colours]
     while not (found := differ is not None and differ(colours)) and (rounds is None or done < rounds):
-        finer, finer_count = step(colours)
+        finer, finer_count = step(colours, not lazy)
+        if lazy and finer_count == count:
+            finer, finer_count = step(colours, True)
         if finer_count == count:
             stable = True
             break
@@ -213,7 +222,7 @@ def _copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
     if test.neighbourhood == "all":
         sizes = encoded.sizes[copies.graph]
 
-        def everyone(colours: Colours) -> tuple[Colours, int]:
+        def everyone(colours: Colours, verify: bool) -> tuple[Colours, int]:
             finer = combine(colours, np.repeat(multisets(colours, copies.copy_ptr), sizes))
             return finer, int(finer.max(initial=-1)) + 1
 
@@ -221,12 +230,13 @@ def _copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
     first_vertex = encoded.vertex_ptr[copies.graph]
     arcs = (encoded.arc_ptr, encoded.arc_target, encoded.arc_code, encoded.arc_edge, copies.members)
 
-    def neighbours(colours: Colours) -> tuple[Colours, int]:
+    def neighbours(colours: Colours, verify: bool) -> tuple[Colours, int]:
         where = (colours, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
         return exact(
             lambda salt: kernels.neighbour_words(*where, salt, relabel.HASH_MASK),
             lambda ids, first: kernels.neighbour_mismatches(ids, first, *where, encoded.max_degree),
             colours,
+            verify,
         )
 
     return neighbours
@@ -242,9 +252,9 @@ def _dss_step(encoded: Encoded, copies: Copies) -> Step:
     vertex = np.arange(copies.copy_ptr[-1]) - np.repeat(copies.copy_ptr[:-1], sizes)
     place = np.repeat(encoded.vertex_ptr[copies.graph], sizes) + vertex
 
-    def step(colours: Colours) -> tuple[Colours, int]:
-        shared, _ = across(_per_vertex(encoded, copies, colours))
-        finer = combine(within(colours)[0], shared[place])
+    def step(colours: Colours, verify: bool) -> tuple[Colours, int]:
+        shared, _ = across(_per_vertex(encoded, copies, colours), verify)
+        finer = combine(within(colours, verify)[0], shared[place])
         return finer, int(finer.max(initial=-1)) + 1
 
     return step
@@ -311,10 +321,12 @@ def _run_tuples(
     tuples.check_memory(test, encoded, max_memory)
     all_tuples = tuples.Tuples(encoded, test)
 
+    # At stability the colours of (v, ..., v) determine those of all tuples, so any difference will do.
+    one_per_graph = np.arange(len(encoded.sizes) + 1)
+
     def differ(colours: Colours) -> bool:
-        ptr = np.arange(len(encoded.sizes) + 1)
         words = kernels.graph_words(
-            all_tuples.vertex_colours(colours), encoded.vertex_ptr, ptr, encoded.sizes, True
+            colours, all_tuples.ptr, one_per_graph, np.diff(all_tuples.ptr), per_vertex=False
         )
         return bool(words[0] != words[1])
 
@@ -352,7 +364,7 @@ def _run_kernel(
     place = np.repeat(encoded.vertex_ptr[copies.graph], sizes) + vertex
     local = _copies_step(encoded, test, copies)
 
-    def step(colours: Colours) -> tuple[Colours, int]:
+    def step(colours: Colours, verify: bool) -> tuple[Colours, int]:
         start = np.where(inside >= 0, colours[place], -1).astype(np.int32)
         trail, *_ = _iterate(start, local, None, False, None, None)
         finer = combine(trail[-1][centre], multisets(trail[-1], copies.copy_ptr))

@@ -39,7 +39,10 @@ def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:
 
 
 def exact(
-    hashes: Callable[[np.uint64], Words], mismatches: Callable[[Colours, Ints], int], alive: Colours
+    hashes: Callable[[np.uint64], Words],
+    mismatches: Callable[[Colours, Ints], int],
+    alive: Colours,
+    verify: bool = True,
 ) -> tuple[Colours, int]:
     """Number signatures injectively, given their hashes and an exact comparison.
 
@@ -52,6 +55,8 @@ def exact(
         their representative.
     alive
         Places below 0 have no signature and get the number -1.
+    verify
+        Whether to compare at all; without, a collision of hashes may leave classes merged.
 
     Returns
     -------
@@ -60,7 +65,7 @@ def exact(
     """
     ids, first = relabel(hashes(np.uint64(0)), alive)
     attempt = 0
-    while mismatches(ids, first):
+    while verify and mismatches(ids, first):
         attempt += 1
         again, _ = relabel(hashes(np.uint64(attempt * SALT_STEP % 2**64)), alive)
         ids, first = relabel((ids.astype(np.uint64) << np.uint64(32)) | again.astype(np.uint32), alive)

@@ -69,7 +69,7 @@ class Tuples:
         entries = [(index // n ** (self.k - 1 - j)) % n for j in range(self.k)]
         return atomic_types(self.encoded, graph, np.stack(entries, axis=1).astype(np.int32))
 
-    def step(self, colours: Colours) -> tuple[Colours, int]:
+    def step(self, colours: Colours, verify: bool) -> tuple[Colours, int]:
         """One round; returns the new colours and their number."""
         bits = int(colours.max(initial=0)).bit_length() or 1
 
@@ -100,7 +100,7 @@ class Tuples:
                 colours, self.k, *self._blocks, self.oblivious, salt, relabel.HASH_MASK
             )
 
-        return relabel.exact(hashes, mismatches, colours)
+        return relabel.exact(hashes, mismatches, colours, verify)
 
     def vertex_colours(self, colours: Colours) -> Colours:
         """C(v) = C(v, ..., v) for the vertices of all graphs."""

@@ -1,0 +1,78 @@
+"""Checks of raw files before the loaders of others see them: what is wrong is said with file and line."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from osan.data.rows import read_index, read_rows
+from osan.data.table import number, read_bytes, read_table
+from osan.errors import OsanError
+
+
+def check_ogb(root: Path) -> None:
+    """Check that the raw files of an OGB dataset hold numbers and fit together, line by line."""
+
+    def rows(name: str, integers: bool = True, columns: int | None = None) -> npt.NDArray[Any]:
+        return read_rows(root / "raw" / f"{name}.csv.gz", integers=integers, columns=columns)
+
+    def expect(name: str, found: int, expected: int, what: str) -> None:
+        if found != expected:
+            path, line = root / "raw" / f"{name}.csv.gz", min(found, expected) + 1
+            raise OsanError(f"{path}, line {line}: expected {expected} lines, one per {what}, got {found}")
+
+    vertices, edges = rows("num-node-list", columns=1)[:, 0], rows("num-edge-list", columns=1)[:, 0]
+    expect("num-edge-list", len(edges), len(vertices), "graph")
+    expect("graph-label", len(rows("graph-label", integers=False)), len(vertices), "graph")
+    expect("node-feat", len(rows("node-feat")), int(vertices.sum()), "vertex")
+    ends = rows("edge", columns=2)
+    expect("edge", len(ends), int(edges.sum()), "edge")
+    expect("edge-feat", len(rows("edge-feat")), len(ends), "edge")
+    limit = np.repeat(vertices, edges)[:, None]
+    bad = np.flatnonzero(((ends < 0) | (ends >= limit)).any(axis=1))
+    if bad.size:
+        u, v = ends[bad[0]]
+        raise OsanError(
+            f"{root / 'raw' / 'edge.csv.gz'}, line {bad[0] + 1}: joins {u} and {v}, but the vertices are "
+            f"0 to {limit[bad[0], 0] - 1}"
+        )
+    for part in ("train", "valid", "test"):
+        read_index(root / "split" / "scaffold" / f"{part}.csv.gz", len(vertices))
+
+
+def check_qm9(raw: Path) -> None:
+    """Check that every molecule of the table of targets has numbers and a structure."""
+    columns = (
+        "A",
+        "B",
+        "C",
+        "mu",
+        "alpha",
+        "homo",
+        "lumo",
+        "gap",
+        "r2",
+        "zpve",
+        "u0",
+        "u298",
+        "h298",
+        "g298",
+        "cv",
+    )
+    table = read_table(raw / "gdb9.sdf.csv", columns)
+    for column in columns:
+        for line, cell in zip(table.lines, table.columns[column], strict=True):
+            where = f"{table.path}, line {line}, column {column}"
+            if math.isnan(number(cell, where)):
+                raise OsanError(f"{where}: the value is missing")
+    structures = read_bytes(raw / "gdb9.sdf")
+    found = structures.count(b"$$$$")
+    if found != len(table.lines):
+        line = structures.count(b"\n") + 1
+        raise OsanError(
+            f"{raw / 'gdb9.sdf'}, line {line}: expected {len(table.lines)} molecules, got {found}"
+        )

@@ -1,0 +1,133 @@
+"""The commands as a person calls them: output, exit codes, one-line errors."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from osan.graphs import cfi_pair, cycle_pair, write_graphs
+
+
+def osan(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from osan.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("graphs")
+    hexagon, triangles = cycle_pair(3)
+    write_graphs(path / "hexagon.g6", [hexagon])
+    write_graphs(path / "triangles.g6", [triangles])
+    write_graphs(path / "both.g6", [hexagon, triangles])
+    write_graphs(path / "four.g6", [hexagon, triangles, *cfi_pair(2, colours=False)])
+    return path
+
+
+def test_distinguish_answers_by_exit_code(folder):
+    pair = (str(folder / "hexagon.g6"), str(folder / "triangles.g6"))
+    apart = osan("wl", "distinguish", *pair, "--test", "oswl", "--k", "1")
+    assert (apart.returncode, apart.stdout) == (0, "1-OSWL: separated\n")
+    equal = osan("wl", "distinguish", *pair, "--json")
+    assert equal.returncode == 1
+    assert json.loads(equal.stdout) == {"test": "1-WL", "separated": False}
+
+
+def test_distinguish_takes_graph6_text():
+    assert osan("wl", "distinguish", "A_", "A?").stdout == "1-WL: separated\n"
+
+
+def test_colour(folder):
+    result = osan("wl", "colour", str(folder / "both.g6"), "--test", "oswl", "--json")
+    told = json.loads(result.stdout)
+    assert told["stable"] is True
+    assert told["graph_colours"][0] != told["graph_colours"][1]
+    assert [len(colours) for colours in told["vertex_colours"]] == [6, 6]
+    assert "1-OSWL" in osan("wl", "colour", str(folder / "both.g6"), "--test", "oswl").stdout
+
+
+def test_ladder_counts_all_pairs(folder):
+    (row,) = json.loads(osan("wl", "ladder", str(folder / "four.g6"), "--json").stdout)
+    assert row["pairs"] == 6
+    assert row["separated"]["1-WL"] == 4  # hexagon and triangles, and the two gadgets, look alike
+    assert row["separated"]["2-WL"] == 6
+
+
+def test_ladder_of_a_pair_table(osan_data):
+    table = str(osan_data / "BREC" / "brec_pairs.tsv.gz")
+    rows = json.loads(osan("wl", "ladder", table, "--test", "wl 1", "--json").stdout)
+    assert sum(row["pairs"] for row in rows) == 400
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["wl", "colour", "{folder}/missing.g6"], "missing.g6"),
+        (["wl", "colour", "{folder}/bad.g6"], "line 2"),
+        (["wl", "colour", "{folder}/empty.g6"], "empty"),
+        (["wl", "colour", "{folder}/both.g6", "--k", "-1"], "k is -1; it must be at least 1"),
+        (["wl", "colour", "{folder}/both.g6", "--test", "owl"], "did you mean 'oswl'"),
+        (["wl", "colour", "{folder}/both.g6", "--max-memory", "much"], "4GB"),
+        (["wl", "distinguish", "{folder}/both.g6", "A_"], "holds 2 graphs"),
+        (["wl", "distinguish", "A_", "no graph"], "neither a file nor a graph"),
+        (["wl", "distinguish", "{folder}/mixed.d6", "A_"], "directed"),
+        (["wl", "ladder", "{folder}/both.g6", "--test", "oswl two"], "for example 'oswl 2'"),
+        (["wl", "nothing"], "No such command"),
+        (
+            ["wl", "colour", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],
+            "needs about",
+        ),
+    ],
+)
+def test_errors_are_one_line(folder, arguments, words):
+    (folder / "bad.g6").write_text("A_\nnot graph6 at all\n")
+    (folder / "empty.g6").write_text("")
+    (folder / "mixed.d6").write_text("&AO\n")
+    result = osan(*(argument.format(folder=folder) for argument in arguments))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("osan: ")
+    assert result.stderr.count("\n") == 1
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_one_empty_graph_is_no_error(folder):
+    (folder / "nothing.g6").write_text("?\n")
+    assert osan("wl", "colour", str(folder / "nothing.g6")).returncode == 0
+
+
+@pytest.mark.parametrize("command", [[], ["wl"], ["wl", "colour"], ["wl", "ladder"], ["theory"], ["data"]])
+def test_help_is_there(command):
+    result = osan(*command, "--help")
+    assert result.returncode == 0
+    assert "Usage" in result.stdout
+
+
+def test_help_needs_no_heavy_import():
+    code = (
+        "import sys; sys.argv = ['osan', '--help']\n"
+        "from osan.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'torch', 'numba', 'networkx', 'scipy', 'pandas', 'rdkit'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    start = time.process_time()
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+    assert time.process_time() - start < 1
+
+
+def test_theory():
+    result = osan("theory", "--quick", "--only", "2 x 3 grid (n", "--json")
+    assert result.returncode == 0, result.stderr
+    told = {row["claim"]: row["agrees"] for row in json.loads(result.stdout)}
+    assert told["2-WL separates"] is True
+    assert told["1-OSWL does not separate"] is False  # two columns too few: docs/theory.md
+    shown = osan("theory", "--only", "backbone X_1").stdout
+    assert "docs/theory.md" in shown
+    assert "no check mentions" in osan("theory", "--only", "nothing like that").stderr

@@ -1,11 +1,11 @@
 """How good are gradient estimators for subgraph selection? Compared where the truth can be enumerated.
 
-    python benchmarks/estimators.py [--draws 4000]
+    python benchmarks/estimators.py [--draws 2000]
 
 A fixed set of instances (numbers below): a graph of n vertices, weights theta, and a quadratic loss of the
-choice, l(z) = z'Qz + c'z. The expected loss and its gradient are enumerated twice: under the paper's p(z; theta), and
-under what Gumbel top-k samples, the Plackett-Luce distribution. Each estimator then gives many independent
-estimates. Averages over the instances:
+choice, l(z) = z'Qz + c'z. The expected loss and its gradient are enumerated twice: under the paper's
+p(z; theta), and under what Gumbel top-k samples, the Plackett-Luce distribution. Each estimator then gives
+many independent estimates. Averages over the instances:
 
     cos p, cos PL   cosine between the mean estimate and the gradient under p(z; theta), under Plackett-Luce
     bias p, bias PL distance of the mean estimate from these gradients, relative to their length
@@ -192,7 +192,7 @@ def distances(instances: list[Instance], draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare gradient estimators on enumerable instances.")
-    parser.add_argument("--draws", type=int, default=4000)
+    parser.add_argument("--draws", type=int, default=2000)
     draws = parser.parse_args().draws
     torch.set_default_dtype(torch.float64)
     unordered = [instance(*numbers, ordered=False) for numbers in UNORDERED]

@@ -117,3 +117,11 @@ def test_undirected_edges_pair_parallel_edges_and_leave_arcs_alone():
     assert edge.tolist() == [0, 0, 1, 1, 3, 2]
     assert columns.tolist() == [[0, 1], [2, 3], [5, 5], [4, 4]]
     assert bags.undirected_edges(torch.empty(2, 0, dtype=torch.long))[1].shape == (0, 2)
+
+
+def test_parallel_edges_are_paired_by_their_attributes():
+    edge_index = torch.tensor([[0, 0, 1, 1, 1, 2], [1, 1, 0, 0, 2, 1]])
+    attributes = torch.tensor([5, 6, 6, 5, 1, 2])
+    edge, columns = bags.undirected_edges(edge_index, attributes)
+    assert columns.tolist() == [[0, 3], [1, 2], [4, 5]]
+    assert edge.tolist() == [0, 1, 1, 0, 2, 2]

@@ -34,14 +34,20 @@ def induced(batch, vertices):
 
 
 def edges_of(batch, g):
-    """The undirected edges of a graph as sets of columns, the i-th (u, v) paired with the i-th (v, u)."""
+    """The undirected edges of a graph as sets of columns, the i-th (u, v) paired with the i-th (v, u).
+
+    Of parallel edges those with the same attribute are paired.
+    """
     columns = batch.edge_index.t().tolist()
+    parallel = {c for c, number in Counter(map(tuple, columns)).items() if number > 1}
     pairs, seen = {}, Counter()
     for c, (u, v) in enumerate(columns):
         if int(batch.batch[u]) != g:
             continue
-        key = (min(u, v), max(u, v), seen[u, v])
-        seen[u, v] += 1
+        several = (u, v) in parallel or (v, u) in parallel
+        kind = int(batch.edge_attr[c]) if several else None
+        key = (min(u, v), max(u, v), kind, seen[u, v, kind])
+        seen[u, v, kind] += 1
         pairs.setdefault(key, set()).add(c)
     return [frozenset(c) for c in pairs.values()]
 

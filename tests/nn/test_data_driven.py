@@ -242,7 +242,12 @@ def test_bad_settings(options, message):
 def test_missing_upstream_and_wrong_losses():
     with pytest.raises(OsanError, match="upstream: missing"):
         DataDrivenOSAN(None, nn.Identity(), "delete 1 vertex")
-    out = model_of("delete 1 vertex")(Batch.from_data_list(graphs()))
+    batch = Batch.from_data_list(graphs())
+    with pytest.raises(
+        OsanError, match=r"expected 3 columns, one per subgraph of policy 'delete 1 vertex x 3'"
+    ):
+        DataDrivenOSAN(Upstream(2, 8), nn.Identity(), "delete 1 vertex x 3")(batch)
+    out = model_of("delete 1 vertex")(batch)
     with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):
         out.objective(torch.zeros(4, 1))
 
@@ -250,7 +255,7 @@ def test_missing_upstream_and_wrong_losses():
 def test_learned_selection_finds_the_planted_triangle():
     """At least 4 times the uniform frequency, and at most half of the error of random selection."""
     width = 32
-    data = planted_motif(1200, seed=0)
+    data = graphs(1200, seed=0)
     train = DataLoader(data[:1000], batch_size=50, shuffle=True)
     test = Batch.from_data_list(data[1000:])
     errors = {}

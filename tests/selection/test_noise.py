@@ -76,6 +76,14 @@ def test_a_graph_keeps_its_noise_wherever_it_stands():
         assert choices([2])[2] == first[2]
 
 
+def test_a_graph_id_is_one_integer_per_graph():
+    batch = many(nx.path_graph(3), 2)
+    for wrong in (torch.zeros(3, dtype=torch.long), torch.zeros(2)):
+        batch.graph_id = wrong
+        with pytest.raises(OsanError, match=r"one integer per graph, shape \[2\]"):
+            Randomness.of(batch, seed=0)
+
+
 def test_the_distribution_does_not_depend_on_the_numbering():
     """Selection frequencies of a graph and of a renumbered copy agree (chi-square on 3,000 samples each)."""
     graph = nx.lollipop_graph(3, 2)

@@ -58,9 +58,19 @@ CASES += [
 ]
 
 
+def two_graphs():
+    """A cycle, one edge of which is doubled, and a path; with edge attributes."""
+    doubled = nx.MultiGraph(nx.cycle_graph(5))
+    doubled.add_edge(0, 1)
+    attributes = [torch.arange(2 * edges).remainder(3) for edges in (6, 3)]
+    return Batch.from_data_list(
+        [data(doubled, edge_attr=attributes[0]), data(nx.path_graph(4), edge_attr=attributes[1])]
+    )
+
+
 @pytest.mark.parametrize(("text", "estimator"), CASES, ids=lambda case: str(case).split("(")[0])
 def test_nothing_leaves_the_device(text, estimator):
-    batch = Batch.from_data_list([data(nx.cycle_graph(5)), data(nx.path_graph(4))])
+    batch = two_graphs()
     select = Selection(text, estimator)
     rows = batch.num_edges if select.policy.weighs_edges else batch.num_nodes
     weights = torch.rand(rows, 2).requires_grad_()
@@ -77,7 +87,7 @@ def test_nothing_leaves_the_device(text, estimator):
 
 @pytest.mark.parametrize("kind", ["gumbel", "sum-of-gamma", "gaussian", "none"])
 def test_no_noise_leaves_the_device(kind):
-    batch = Batch.from_data_list([data(nx.cycle_graph(5)), data(nx.path_graph(4))])
+    batch = two_graphs()
     with on_device():
         Selection("select 2 vertices", noise=Noise(kind))(batch, torch.rand(9, 2))
 

@@ -54,18 +54,22 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
     """
     edge_index = bag.edge_index
     if copies is not None:
-        both = copies[edge_index[0]] & copies[edge_index[1]]
+        both = copies.index_select(0, edge_index[0]) & copies.index_select(0, edge_index[1])
         edges = both if edges is None else both & edges
+    kept_edges = None if edges is None else edges.nonzero().flatten()
+    if kept_edges is not None:
+        edge_index = edge_index.index_select(1, kept_edges)
+    kept_copies = None if copies is None else copies.nonzero().flatten()
+    if copies is not None:
         edge_index = (copies.cumsum(0) - 1)[edge_index]
-
-    changed: dict[str, Any] = {"edge_index": edge_index if edges is None else edge_index[:, edges]}
-    for names, mask in (
-        (("vertex", "subgraph", "weight", "mark", "rank"), copies),
-        (("edge", "edge_weight", "edge_mark"), edges),
+    changed: dict[str, Any] = {"edge_index": edge_index}
+    for names, kept in (
+        (("vertex", "subgraph", "weight", "mark", "rank"), kept_copies),
+        (("edge", "edge_weight", "edge_mark"), kept_edges),
     ):
-        if mask is not None:
+        if kept is not None:
             values = {name: getattr(bag, name) for name in names}
-            changed |= {name: value[mask] for name, value in values.items() if value is not None}
+            changed |= {n: value.index_select(0, kept) for n, value in values.items() if value is not None}
     return replace(bag, **changed)
 
 

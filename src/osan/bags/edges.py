@@ -11,16 +11,19 @@ from torch import Tensor
 from osan.errors import OsanError
 
 
-def undirected_edges(edge_index: Tensor) -> tuple[Tensor, Tensor]:
+def undirected_edges(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Pair the two directions of each edge.
 
     The i-th column (u, v) is paired with the i-th column (v, u), so parallel edges stay apart; a self-loop,
-    and an arc without its opposite, stand alone.
+    and an arc without its opposite, stand alone. Of parallel edges those with equal attributes are paired, so
+    that the pairs do not depend on the order of the columns.
 
     Parameters
     ----------
     edge_index
         Shape ``[2, columns]``.
+    edge_attr
+        Shape ``[columns, ...]``; looked at for parallel edges only.
 
     Returns
     -------
@@ -40,21 +43,32 @@ def undirected_edges(edge_index: Tensor) -> tuple[Tensor, Tensor]:
         return edge_index.new_empty(0), edge_index.new_empty((0, 2))
     low, high = edge_index.min(dim=0).values, edge_index.max(dim=0).values
     direction = (edge_index[0] > edge_index[1]).long()
-    # Numbers of vertices have at most 31 bits; no value is read back from the device.
-    key = low * 2**32 + high * 2 + direction
-    order = torch.argsort(key, stable=True)
-    ordered = key[order]
-    new = torch.cat((ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]))
-    places = torch.arange(count, device=key.device)
-    occurrence = torch.empty_like(key)
-    occurrence[order] = places - torch.where(new, places, 0).cummax(0).values
-    # (smaller end, larger end, occurrence) names an undirected edge; two sorts avoid an overflowing product.
-    pair = torch.unique(key // 2, return_inverse=True)[1]
+    # Numbers of vertices have at most 31 bits. Only shapes depend on values: none leaves the device.
+    pair = torch.unique(low * 2**31 + high, return_inverse=True)[1]
+    occurrence = _occurrence(pair * 2 + direction)
+    if edge_attr is not None and occurrence.nonzero().numel():
+        kind = torch.unique(edge_attr.reshape(count, -1), dim=0, return_inverse=True)[1]
+        several = torch.zeros_like(pair).index_put((pair[occurrence > 0],), occurrence.new_ones(()))
+        kind = torch.where(several[pair] > 0, kind, 0)
+        pair = torch.unique(pair * count + kind, return_inverse=True)[1]
+        occurrence = _occurrence(pair * 2 + direction)
     names, edge = torch.unique(pair * count + occurrence, return_inverse=True)
+    places = torch.arange(count, device=edge.device)
     columns = edge.new_full((names.numel(), 2), -1)
     columns[edge[direction == 1], 1] = places[direction == 1]
     columns[edge[direction == 0], 0] = places[direction == 0]
     return edge, torch.where(columns < 0, columns.flip(1), columns)
+
+
+def _occurrence(key: Tensor) -> Tensor:
+    """How many equal keys stand before each key."""
+    order = torch.argsort(key, stable=True)
+    ordered = key[order]
+    new = torch.cat((ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]))
+    places = torch.arange(key.numel(), device=key.device)
+    occurrence = torch.empty_like(key)
+    occurrence[order] = places - torch.where(new, places, 0).cummax(0).values
+    return occurrence
 
 
 def maximum_spanning_forest(source: Tensor, target: Tensor, weights: Tensor, num_vertices: int) -> Tensor:

@@ -117,7 +117,7 @@ def all_edges(
     ([3, 2, 1, 0], [0, 0, 1, 1])
     """
     layout = layout_of(batch)
-    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    sizes, first, columns = edge_blocks(layout, batch)
     rows, graph = subsets_of(sizes, first, k)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
 
@@ -229,10 +229,10 @@ def operated(
     return operate_on_vertices(bag, 1 - named if operation == "delete" else named, operation, deleted)
 
 
-def edge_blocks(layout: Layout, edge_index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def edge_blocks(layout: Layout, batch: Data) -> tuple[Tensor, Tensor, Tensor]:
     """The undirected edges of each graph: how many, the first, and the two columns of each."""
-    _, columns = undirected_edges(edge_index)
-    graph = layout.graph_of_vertex()[edge_index[0, columns[:, 0]]]
+    _, columns = undirected_edges(batch.edge_index, getattr(batch, "edge_attr", None))
+    graph = layout.graph_of_vertex()[batch.edge_index[0, columns[:, 0]]]
     sizes = torch.bincount(graph, minlength=layout.num_graphs)
     return sizes, sizes.cumsum(0) - sizes, columns
 

@@ -26,6 +26,8 @@ from osan.errors import OsanError
 # A spanning tree cannot be counted as cheaply as a subset, so drawing different ones stops after this many
 # rounds that brought none.
 _FRUITLESS_ROUNDS = 32
+# Stands after all places while sets are drawn.
+_NOTHING = torch.iinfo(torch.long).max // 2
 
 
 def random_tuples(
@@ -115,7 +117,7 @@ def random_edges(
     SubgraphBag(5 subgraphs of 1 graph: 15 copies of 3 vertices, 10 copied edges)
     """
     layout = layout_of(batch)
-    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    sizes, first, columns = edge_blocks(layout, batch)
     rows, graph = _sample_subsets(sizes, first, k, m, generator, distinct)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
 
@@ -176,7 +178,7 @@ def random_trees(
     SubgraphBag(3 subgraphs of 1 graph: 9 copies of 3 vertices, 12 copied edges)
     """
     layout = layout_of(batch)
-    sizes, first, columns = edge_blocks(layout, batch.edge_index)
+    sizes, first, columns = edge_blocks(layout, batch)
     ends = batch.edge_index[:, columns[:, 0]]
     width = int((layout.sizes - 1).clamp(min=0).max()) if layout.num_graphs else 0
 
@@ -243,16 +245,19 @@ def _sample_subsets(
     possible = torch.exp(torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)).round()
 
     def draw(block: Tensor) -> Tensor:
-        thing, owner = ragged(first[block], sizes[block])
-        keys = torch.rand(thing.numel(), generator=generator, dtype=torch.double).to(sizes.device)
-        places = _places(owner, keys, block.numel())
-        taken = places < k
-        rows = block.new_full((block.numel(), k), -1)
-        rows[owner[taken], places[taken]] = thing[taken]
-        # Sorted, so that equal sets are equal rows, with the filling at the end.
-        last = torch.iinfo(torch.long).max
-        rows = torch.where(rows < 0, last, rows).sort(dim=1).values
-        return torch.where(rows == last, -1, rows)
+        # One after another: the r-th of the things that are left is thing r + (number of i with c_i - i <= r),
+        # c being the sorted places of those already taken.
+        left, rows = sizes[block], block.new_empty((block.numel(), 0))
+        for taken in range(k):
+            uniform = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(sizes.device)
+            place = (uniform * (left - taken)).long()
+            if taken:
+                shifted = rows - torch.arange(taken, device=sizes.device)
+                place = place + (shifted <= place[:, None]).sum(dim=1)
+            place = torch.where(left > taken, place, _NOTHING)
+            rows = torch.cat((rows, place[:, None]), dim=1)
+            rows = rows.sort(dim=1).values if taken else rows
+        return torch.where(rows == _NOTHING, -1, rows + first[block, None])
 
     return _sample(draw, possible, m, distinct)
 

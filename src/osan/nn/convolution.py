@@ -68,8 +68,27 @@ def edge_rows(batch: Data, bag: SubgraphBag) -> EdgeRows:
         )
     if attributes.is_floating_point():
         return EdgeRows(attributes, bag.edge)
-    rows, inverse = torch.unique(attributes, dim=0, return_inverse=True)
+    rows, inverse = unique_rows(attributes[:, None] if attributes.dim() == 1 else attributes)
     return EdgeRows(rows, inverse[bag.edge])
+
+
+def unique_rows(table: Tensor) -> tuple[Tensor, Tensor]:
+    """The different rows of a table of integers, and the place of each row among them.
+
+    Numbering the values column by column takes a fraction of the time of ``torch.unique(dim=0)``.
+
+    >>> unique_rows(torch.tensor([[7, 1], [7, 0], [7, 1]]))
+    (tensor([[7, 0],
+            [7, 1]]), tensor([1, 0, 1]))
+    """
+    inverse = torch.zeros(len(table), dtype=torch.long, device=table.device)
+    for column in range(table.size(1)):
+        values, number = torch.unique(table[:, column], return_inverse=True)
+        inverse = torch.unique(inverse * values.numel() + number, return_inverse=True)[1]
+    count = int(inverse.max()) + 1 if inverse.numel() else 0
+    first = inverse.new_zeros(count)
+    first[inverse] = torch.arange(len(table), device=table.device)
+    return table[first], inverse
 
 
 def make_conv(
@@ -82,6 +101,7 @@ def make_conv(
     train_eps: bool = False,
     degrees: Tensor | None = None,
     towers: int = 1,
+    edges: bool = True,
 ) -> Module:
     """One convolution of a given width.
 
@@ -97,8 +117,8 @@ def make_conv(
         Whether GIN's epsilon is learned.
     degrees
         Histogram of the degrees of the training graphs, for PNA (``PNAConv.get_degree_histogram``).
-    towers
-        PNA's towers.
+    towers, edges
+        PNA's towers, and whether it looks at edge features.
     """
     if callable(name):
         return name(width)
@@ -111,8 +131,8 @@ def make_conv(
         if degrees is None:
             raise OsanError("degrees: PNA needs the histogram of degrees of the training graphs, got none")
         return WeightedPNAConv(
-            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width, towers=towers,
-            divide_input=towers > 1,
+            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width if edges else None,
+            towers=towers, divide_input=towers > 1,
         )  # fmt: skip
     raise OsanError(f"conv: expected 'gin', 'gine', 'gcn', 'pna' or a function of the width, got {name!r}")
 

@@ -167,7 +167,13 @@ class DataDrivenOSAN(nn.Module):
     def weigh(self, batch: Data, problem: Problem) -> Tensor:
         """The weights of a batch; zeros where nothing is learned."""
         if self.upstream is not None:
-            return self.upstream(batch)
+            weights: Tensor = self.upstream(batch)
+            if weights.dim() != 2 or weights.size(1) != self.policy.count:
+                raise OsanError(
+                    f"upstream: expected {self.policy.count} columns, one per subgraph of policy "
+                    f"{str(self.policy)!r}, not weights of shape {list(weights.shape)}"
+                )
+            return weights
         return torch.zeros(problem.ground.num_rows, int(self.policy.count), device=batch.edge_index.device)
 
     def bag_of(self, batch: Data, selected: Selected) -> SubgraphBag:

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from osan.errors import OsanError
-from osan.nn.encoders import Categorical, EdgeMLP, encoder
+from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.network import OSAN
 
 _SETTINGS: dict[str, dict[str, Any]] = {
@@ -82,8 +82,8 @@ def paper_network(
     if settings["conv"] in ("gine", "pna"):
         if edge_features is None:
             raise OsanError(f"edge_features: the network for {dataset} looks at edges, got none")
-        whole = dataset.startswith("ogbg") and not isinstance(edge_features, int)
-        settings["edge_encoder"] = partial(Categorical if whole else EdgeMLP, edge_features, width)
+        single = encoder if dataset.startswith("ogbg") else EdgeMLP
+        settings["edge_encoder"] = partial(single, edge_features, width)
     if settings["conv"] == "pna":
         settings["degrees"] = degrees
     settings |= {"vertex_encoder": encoder(vertex_features, width), **changes}

@@ -17,8 +17,8 @@ class WeightedPNAConv(PNAConv):
     """PyG's ``PNAConv`` whose aggregators and degrees count weights instead of edges.
 
     Without weights it is ``PNAConv``. With weights in {0, 1} the result is that of the graph without the
-    edges of weight 0, and gradients reach all weights: those of removed edges through mean, std and degree, which
-    are smooth in them.
+    edges of weight 0, and gradients reach all weights: those of removed edges through mean, std and degree,
+    which are smooth in them.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def weighted_pna(
     w = weight.view(-1, 1, 1)
     shape = (size, *messages.shape[1:])
     degree = weight.new_zeros(size).index_add(0, index, weight).view(-1, 1, 1)
-    count = degree.clamp(min=1)
+    count = torch.where(degree == 0, 1.0, degree)
     mean = messages.new_zeros(shape).index_add(0, index, messages * w) / count
     square = messages.new_zeros(shape).index_add(0, index, messages * messages * w) / count
 

@@ -68,7 +68,8 @@ class Pool(Module):
         if self.name == "sum":
             return total
         ones = rows.new_ones(len(rows)) if weight is None else weight
-        return total / rows.new_zeros(groups).index_add(0, group, ones).clamp(min=1)[:, None]
+        count = rows.new_zeros(groups).index_add(0, group, ones)
+        return total / torch.where(count == 0, 1.0, count)[:, None]
 
     def _set2set(self, rows: Tensor, group: Tensor, groups: int, weight: Tensor | None) -> Tensor:
         """PyG's set2set, with an attention that leaves out what weighs nothing."""

@@ -111,7 +111,7 @@ class Stack(Module):
             raise OsanError(
                 f"neighbourhood: expected 'edges' or 'all' for each of {layers} layers, got {squares}"
             )
-        inner = {"norm": norm, "activation": activation, **options}
+        inner = {"norm": norm, "activation": activation, "edges": edge_encoder is not None, **options}
 
         def one(square: str) -> Module:
             if square == "all":

@@ -112,7 +112,7 @@ def undirected_edges(batch: Data) -> GroundSet:
         raise OsanError(
             "policy: an edge policy needs edges, but edge_index has 0 columns; use a vertex policy"
         )
-    element, columns = pair_directions(batch.edge_index)
+    element, columns = pair_directions(batch.edge_index, getattr(batch, "edge_attr", None))
     return _ground(graph[batch.edge_index[0, columns[:, 0]]], num_graphs, element)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.errors import OsanError
 from osan.selection.ground import GroundSet, graph_index
 
 # Constants of splitmix64 (Steele, Lea and Flood 2014), written as signed 64-bit integers.
@@ -63,9 +64,15 @@ class Randomness:
             key = torch.randint(2**62, (), device=device)
         else:
             key = torch.tensor(seed, dtype=torch.long, device=device)
+        graphs = graph_index(batch)[1]
         graph_id = getattr(batch, "graph_id", None)
         if graph_id is None:
-            graph_id = torch.arange(graph_index(batch)[1], device=device)
+            graph_id = torch.arange(graphs, device=device)
+        elif graph_id.shape != (graphs,) or graph_id.is_floating_point():
+            raise OsanError(
+                f"batch.graph_id: expected one integer per graph, shape [{graphs}], "
+                f"not {graph_id.dtype} of shape {list(graph_id.shape)}"
+            )
         return cls(key, graph_id)
 
     def repeat(self, sample: int) -> Randomness:

@@ -88,8 +88,8 @@ def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
     """
     check_size("k", k, 1)
     begin, counts, columns = layout.neighbours()
-    ends = torch.empty_like(layout.target)
-    ends[layout.order] = layout.target
+    ends = torch.empty_like(layout.order)
+    ends[layout.order] = layout.ends[1]
     rows = torch.arange(layout.num_vertices, device=layout.device)[:, None]
     for _ in range(k - 1):
         position, owner = ragged(begin[rows[:, -1]], counts[rows[:, -1]])
@@ -110,14 +110,14 @@ def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tenso
     """
     check_size("hops", hops)
     size = max(layout.num_vertices, 1)
-    counts = torch.bincount(layout.target, minlength=layout.num_vertices)
+    counts = torch.bincount(layout.ends[1], minlength=layout.num_vertices)
     begin = starts(counts)
     reached = torch.arange(centre.numel(), device=layout.device) * size + centre
     frontier = reached
     for _ in range(hops):
         vertex = frontier % size
         position, owner = ragged(begin[vertex], counts[vertex])
-        neighbour = (frontier - vertex)[owner] + layout.source[position]
+        neighbour = (frontier - vertex)[owner] + layout.ends[0, position]
         before = reached
         reached = torch.unique(torch.cat((before, neighbour)))
         if reached.numel() == before.numel():

@@ -142,7 +142,7 @@ class OSAN(Module):
         last = width if between else first
         pooled_twice = task == "graph" or aggregation == "per-subgraph"
         self.outer: Any = Pool(outer, last) if pooled_twice else None
-        last = self.outer.out_width if pooled_twice else last
+        last = last if self.outer is None else self.outer.out_width
         self.plain_start = InitialFeatures(width, vertex_encoder) if alongside else None
         if alongside:
             self.plain = Stack(width, layers, activation=activation, **{**layer_options, "marked": False})

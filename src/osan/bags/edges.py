@@ -43,17 +43,18 @@ def undirected_edges(edge_index: Tensor, edge_attr: Tensor | None = None) -> tup
         return edge_index.new_empty(0), edge_index.new_empty((0, 2))
     low, high = edge_index.min(dim=0).values, edge_index.max(dim=0).values
     direction = (edge_index[0] > edge_index[1]).long()
-    pair = torch.unique(low * (int(high.max()) + 1) + high, return_inverse=True)[1]
+    # Numbers of vertices have at most 31 bits; without attributes no value is read back from the device.
+    pair = torch.unique(low * 2**31 + high, return_inverse=True)[1]
     occurrence = _occurrence(pair * 2 + direction)
     if edge_attr is not None and bool(occurrence.any()):
         kind = torch.unique(edge_attr.reshape(count, -1), dim=0, return_inverse=True)[1]
         several = torch.zeros_like(pair).index_put((pair[occurrence > 0],), occurrence.new_ones(()))
         kind = torch.where(several[pair] > 0, kind, 0)
-        pair = torch.unique(pair * (int(kind.max()) + 1) + kind, return_inverse=True)[1]
+        pair = torch.unique(pair * count + kind, return_inverse=True)[1]
         occurrence = _occurrence(pair * 2 + direction)
-    edge = torch.unique(pair * (int(occurrence.max()) + 1) + occurrence, return_inverse=True)[1]
+    names, edge = torch.unique(pair * count + occurrence, return_inverse=True)
     places = torch.arange(count, device=edge.device)
-    columns = edge.new_full((int(edge.max()) + 1, 2), -1)
+    columns = edge.new_full((names.numel(), 2), -1)
     columns[edge[direction == 1], 1] = places[direction == 1]
     columns[edge[direction == 0], 0] = places[direction == 0]
     return edge, torch.where(columns < 0, columns.flip(1), columns)

@@ -109,15 +109,26 @@ def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tenso
     (tensor([0, 0, 1, 1, 1]), tensor([0, 1, 0, 1, 2]))
     """
     check_size("hops", hops)
-    size = max(layout.num_vertices, 1)
-    counts = torch.bincount(layout.ends[1], minlength=layout.num_vertices)
+    return balls(layout.ends[0], layout.ends[1], layout.num_vertices, centre, hops)
+
+
+def balls(
+    source: Tensor, target: Tensor, num_vertices: int, centre: Tensor, hops: int
+) -> tuple[Tensor, Tensor]:
+    """The vertices within ``hops`` steps of each centre, from edges that are sorted by their target.
+
+    The result is that of :func:`ego_copies`; no value is read back from the device.
+    """
+    size = max(num_vertices, 1)
+    counts = torch.zeros(num_vertices, dtype=torch.long, device=target.device)
+    counts = counts.index_add(0, target, torch.ones_like(target))
     begin = starts(counts)
-    reached = torch.arange(centre.numel(), device=layout.device) * size + centre
+    reached = torch.arange(centre.numel(), device=target.device) * size + centre
     frontier = reached
     for _ in range(hops):
         vertex = frontier % size
         position, owner = ragged(begin[vertex], counts[vertex])
-        neighbour = (frontier - vertex)[owner] + layout.ends[0, position]
+        neighbour = (frontier - vertex)[owner] + source[position]
         before = reached
         reached = torch.unique(torch.cat((before, neighbour)))
         if reached.numel() == before.numel():

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated, NoReturn
 
-import click
 import typer
 
+from osan import __version__
+from osan.cli import data, theory, wl
 from osan.errors import OsanError
 
 app = typer.Typer(
     name="osan",
-    help="See graphs through their (ordered) subgraphs.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(data.app, name="data")
+app.add_typer(wl.app, name="wl")
+app.command()(theory.theory)
+
+
+@app.callback()
+def version_option(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """See graphs through their (ordered) subgraphs."""
+    if version:
+        typer.echo(f"osan {__version__}")
+        raise typer.Exit
 
 
 def main() -> None:
@@ -23,12 +38,21 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
     except OsanError as error:
-        sys.stderr.write(f"osan: {' '.join(str(error).split())}\n")
-        sys.exit(2)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("osan: interrupted\n")
         sys.exit(130)
+    except Exception as error:
+        # Wrong usage: typer's errors come from click or from its own copy of it, depending on its version.
+        if not hasattr(error, "format_message"):
+            raise
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(2)
+        _fail(f"{error.format_message()} (osan --help lists what there is)")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> NoReturn:
+    sys.stderr.write(f"osan: {' '.join(message.split())}\n")
+    sys.exit(2)

@@ -4,6 +4,7 @@ from osan.graphs.backbone import backbone_pair
 from osan.graphs.cfi import cfi_graph, cfi_graphs, cfi_pair
 from osan.graphs.cliques import distance_two_cliques
 from osan.graphs.convert import as_graph, from_edge_list
+from osan.graphs.decorated import decorate, icosahedral_pair
 from osan.graphs.families import bicyclopentyl, csl, cycle_pair, decalin, rook_4x4, shrikhande
 from osan.graphs.files import read_graphs, read_pairs, write_graphs
 from osan.graphs.fuerer import fuerer_graph, fuerer_grid_pair
@@ -28,6 +29,7 @@ __all__ = [
     "cycle_pair",
     "decalin",
     "decode_graph6",
+    "decorate",
     "distance_two_cliques",
     "encode_graph6",
     "from_edge_list",
@@ -36,6 +38,7 @@ __all__ = [
     "from_smiles",
     "fuerer_graph",
     "fuerer_grid_pair",
+    "icosahedral_pair",
     "read_graphs",
     "read_pairs",
     "rook_4x4",

@@ -15,6 +15,7 @@ from osan.nn.architectures import (
 )
 from osan.nn.atomic import InitialFeatures
 from osan.nn.convolution import convolve
+from osan.nn.data_driven import DataDrivenOSAN, Output
 from osan.nn.dss import DSSNetwork
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES, Categorical, EdgeMLP, Numerical
 from osan.nn.mlp import MLP, BagBatchNorm
@@ -24,6 +25,7 @@ from osan.nn.paper import paper_network
 from osan.nn.pna import WeightedPNAConv
 from osan.nn.pooling import Pool
 from osan.nn.stack import Stack
+from osan.nn.upstream import Upstream
 
 __all__ = [
     "MLP",
@@ -33,13 +35,16 @@ __all__ = [
     "BagBatchNorm",
     "Categorical",
     "DSSNetwork",
+    "DataDrivenOSAN",
     "EdgeMLP",
     "EgoNetwork",
     "InitialFeatures",
     "Numerical",
+    "Output",
     "PolicyNetwork",
     "Pool",
     "Stack",
+    "Upstream",
     "WeightedPNAConv",
     "at_first",
     "convolve",

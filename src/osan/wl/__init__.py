@@ -4,7 +4,19 @@ No torch is needed. Colours are exact: a hash may propose a class, only comparis
 """
 
 from osan.wl.colouring import Colouring
+from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
 from osan.wl.refine import distinguishes, refine
 from osan.wl.settings import Test
 
-__all__ = ["Colouring", "Test", "distinguishes", "refine"]
+__all__ = [
+    "Colouring",
+    "CorpusRow",
+    "Rung",
+    "Test",
+    "distinguishes",
+    "ladder",
+    "ladder_tests",
+    "refine",
+    "survey_graphs",
+    "survey_pairs",
+]

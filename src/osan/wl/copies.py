@@ -91,9 +91,8 @@ def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
         (k for k in range(test.k - 1, -1, -1) if k >= 1 and _fits(test, k, encoded, allowed)), None
     )
     hints = [f"n up to about {fitting} would fit"] + ([f"so would k = {smaller}"] if smaller else [])
-    memory.require(
-        needed, limit, f"{test} on {len(encoded.sizes)} graphs with up to n = {n} vertices (k = {test.k})", ", ".join(hints)
-    )  # fmt: skip
+    what = f"{test} on {len(encoded.sizes)} graphs with up to n = {n} vertices (k = {test.k})"
+    memory.require(needed, limit, what, ", ".join(hints))
 
 
 def _fits(test: Test, k: int, encoded: Encoded, allowed: int) -> bool:
@@ -153,7 +152,7 @@ def _relation(encoded: Encoded, graph: Ints, u: Colours, v: Colours) -> Colours:
 
 
 def atomic_types(encoded: Encoded, graph: Ints, tuples: Colours) -> Colours:
-    """atp of each tuple (paper, "Preliminaries"): labels, equalities and adjacencies, numbered injectively."""
+    """atp of each tuple (paper, "Preliminaries"): labels, equalities, adjacencies, numbered injectively."""
     types = np.zeros(len(tuples), dtype=np.int32)
     for i in range(tuples.shape[1]):
         types = combine(types, encoded.labels[encoded.vertex_ptr[graph] + tuples[:, i]])
@@ -221,7 +220,7 @@ def _membership(copies: Copies, vertex: Ints, sizes: Ints) -> Colours:
 
 def _ego(encoded: Encoded, test: Test, copies: Copies) -> Colours:
     hops = int(encoded.sizes.max(initial=0)) if test.hops is None else test.hops
-    return kernels.within_distance(  # type: ignore[no-any-return]
+    return kernels.within_distance(
         hops,
         encoded.sizes,
         copies.graph,

@@ -76,7 +76,7 @@ class Encoded:
             first = np.concatenate(([True], place[1:] != place[:-1]))
             keys = (matrix[place[first]] << 32) | (code[first] + 1)
             matrix[place[first]] = 0
-            known, number = np.unique(keys, return_inverse=True)
+            _, number = np.unique(keys, return_inverse=True)
             # Numbers must differ from those of pairs that have no further arc.
             matrix[place[first]] = number + 1 + matrix.max(initial=0)
             place, code = place[~first], code[~first]
@@ -93,9 +93,16 @@ def pointers(counts: npt.ArrayLike) -> Ints:
     return np.concatenate(([0], np.cumsum(np.asarray(counts, dtype=np.int64))))
 
 
-def number(values: Iterable[Hashable], known: dict[Hashable, int]) -> list[int]:
-    """A number for each value, equal values having equal numbers; ``known`` grows."""
-    return [known.setdefault(value, len(known)) for value in values]
+def _joint_numbers(labels: Iterable[tuple[Sequence[Hashable] | None, int]]) -> Colours:
+    """A number for each label, equal labels of all graphs having equal numbers; no label is one of them."""
+    known: dict[Hashable, int] = {}
+    parts = [
+        np.array([known.setdefault(label, len(known)) for label in given], dtype=np.int32)
+        if given is not None
+        else np.full(size, known.setdefault(None, len(known)), dtype=np.int32)
+        for given, size in labels
+    ]
+    return np.concatenate(parts)
 
 
 def encode(graphs: Sequence[Graph]) -> Encoded:
@@ -117,26 +124,8 @@ def encode(graphs: Sequence[Graph]) -> Encoded:
     sizes = np.array([graph.num_vertices for graph in graphs], dtype=np.int64)
     vertex_ptr = pointers(sizes)
     edge_ptr = pointers([graph.num_edges for graph in graphs])
-    known_vertex: dict[Hashable, int] = {}
-    known_edge: dict[Hashable, int] = {}
-    labels = np.concatenate(
-        [
-            np.array(
-                number(g.vertex_labels, known_vertex) if g.vertex_labels is not None else [known_vertex.setdefault(None, len(known_vertex))] * g.num_vertices,
-                dtype=np.int32,
-            )
-            for g in graphs
-        ]
-    )  # fmt: skip
-    codes = np.concatenate(
-        [
-            np.array(
-                number(g.edge_labels, known_edge) if g.edge_labels is not None else [known_edge.setdefault(None, len(known_edge))] * g.num_edges,
-                dtype=np.int32,
-            )
-            for g in graphs
-        ]
-    )  # fmt: skip
+    labels = _joint_numbers([(g.vertex_labels, g.num_vertices) for g in graphs])
+    codes = _joint_numbers([(g.edge_labels, g.num_edges) for g in graphs])
     edges = np.concatenate([graph.edges for graph in graphs])
     index = np.arange(len(edges)) - np.repeat(edge_ptr[:-1], np.diff(edge_ptr))
     first = np.repeat(vertex_ptr[:-1], np.diff(edge_ptr))

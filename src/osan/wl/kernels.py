@@ -129,7 +129,7 @@ def neighbour_words(  # type: ignore[no-untyped-def]
                 colour = colours[base + arc_target[a]]
                 if colour >= 0 and edge_is_there(arc_edge[a], members, s, edge_mode):
                     total += mix(pair(colour, arc_code[a]) ^ salt)
-            words[i] = mix(total ^ mix(np.uint64(colours[i]) ^ salt)) & mask
+            words[i] = mix(mix(total ^ salt) + np.uint64(colours[i])) & mask
     return words
 
 
@@ -306,6 +306,15 @@ def within_distance(hops, sizes, graph, centres, copy_ptr, vertex_ptr, arc_ptr, 
 
 
 @njit(inline="always", cache=True)
+def strides_of(n, k):  # type: ignore[no-untyped-def]
+    """How far apart the numbers of two tuples are that differ by one in one entry."""
+    strides = np.ones(k, np.int64)
+    for j in range(k - 2, -1, -1):
+        strides[j] = strides[j + 1] * n
+    return strides
+
+
+@njit(inline="always", cache=True)
 def replaced_word(colours, base, tuple_index, w, n, k, strides, salt):  # type: ignore[no-untyped-def]
     """Hash of (C(phi_1(t, w)), ..., C(phi_k(t, w))): the colours of t with each entry replaced by w."""
     word = salt
@@ -322,9 +331,7 @@ def tuple_words(colours, k, size_of_block, n_of_block, start_of_block, base_of_b
     for block in prange(size_of_block.shape[0]):
         n = n_of_block[block]
         base = base_of_block[block]
-        strides = np.ones(k, np.int64)
-        for j in range(k - 2, -1, -1):
-            strides[j] = strides[j + 1] * n
+        strides = strides_of(n, k)
         for t in range(start_of_block[block], start_of_block[block] + size_of_block[block]):
             word = mix(np.uint64(colours[base + t]) ^ salt)
             if oblivious:
@@ -350,96 +357,87 @@ def tuple_words(colours, k, size_of_block, n_of_block, start_of_block, base_of_b
 
 
 @njit(inline="always", cache=True)
-def sorted_pairs(buffer, colours, base, t, n):  # type: ignore[no-untyped-def]
-    """The sorted words (C(w, v2), C(v1, w)) over w of the pair t = (v1, v2)."""
-    column, row = base + t % n, base + (t // n) * n
+def packed_signature(buffer, colours, base, t, n, k, strides, bits, oblivious):  # type: ignore[no-untyped-def]
+    """Fill ``buffer`` with the multisets of tuple t, sorted: one of packed k-vectors, or k of colours."""
+    if oblivious:
+        for j in range(k):
+            first = base + t - ((t // strides[j]) % n) * strides[j]
+            for w in range(n):
+                buffer[j * n + w] = np.uint64(colours[first + w * strides[j]])
+            buffer[j * n : (j + 1) * n].sort()
+    else:
+        for w in range(n):
+            word = np.uint64(0)
+            for j in range(k):
+                entry = (t // strides[j]) % n
+                colour = colours[base + t + (w - entry) * strides[j]]
+                word = (word << np.uint64(bits)) | np.uint64(colour)
+            buffer[w] = word
+        buffer[:n].sort()
+
+
+@njit(cache=True)
+def same_vectors(colours, base, t, other_base, other, n, k, strides, salt):  # type: ignore[no-untyped-def]
+    """Whether two tuples have the same multiset of k-vectors too long to pack.
+
+    Matched by hash, compared by value: a wrong match can only ask for another split, never hide one.
+    """
+    mine = np.empty(n, np.uint64)
+    theirs = np.empty(n, np.uint64)
     for w in range(n):
-        buffer[w] = pair(colours[column + w * n], colours[row + w])
-    buffer[:n].sort()
+        mine[w] = replaced_word(colours, base, t, w, n, k, strides, salt)
+        theirs[w] = replaced_word(colours, other_base, other, w, n, k, strides, salt)
+    my_order = np.argsort(mine)
+    their_order = np.argsort(theirs)
+    for w in range(n):
+        for j in range(k):
+            a = (my_order[w] - (t // strides[j]) % n) * strides[j]
+            b = (their_order[w] - (other // strides[j]) % n) * strides[j]
+            if colours[base + t + a] != colours[other_base + other + b]:
+                return False
+    return True
 
 
 @njit(parallel=True, cache=True)
 def tuple_mismatches(  # type: ignore[no-untyped-def]
-    ids,
-    first_place,
-    order,
-    colours,
-    k,
-    block_ptr,
-    graph_ptr,
-    sizes,
-    oblivious,
-    salt,
+    ids, first_place, order, colours, k, block_ptr, graph_ptr, sizes, oblivious, bits, salt
 ):
     """The number of tuples whose k-WL signature is not, to the letter, that of their representative.
 
-    ``order`` lists the tuples class by class, so that a representative's signature is sorted once per run.
+    ``order`` lists the tuples class by class, so that a representative's signature is sorted once per run;
+    ``bits`` is the width of a packed colour, 0 if k of them do not fit into a word.
     """
     blocks = block_ptr.shape[0] - 1
     wrong = np.zeros(blocks, np.int64)
-    largest = sizes.max()
+    width = sizes.max() * (k if oblivious else 1)
     for block in prange(blocks):
-        mine = np.empty(largest, np.uint64)
-        theirs = np.empty(largest, np.uint64)
-        my_strides = np.ones(k, np.int64)
-        their_strides = np.ones(k, np.int64)
+        mine = np.empty(width, np.uint64)
+        theirs = np.empty(width, np.uint64)
         loaded = np.int64(-1)
-        r_n = np.int64(0)
-        r_base = np.int64(0)
-        r_t = np.int64(0)
         for o in range(block_ptr[block], block_ptr[block + 1]):
             i = order[o]
             r = first_place[ids[i]]
             if r == i:
                 continue
             g = np.searchsorted(graph_ptr, i, side="right") - 1
-            n, base = sizes[g], graph_ptr[g]
-            t = i - base
-            fresh = r != loaded
-            if fresh:
-                q = np.searchsorted(graph_ptr, r, side="right") - 1
-                r_n, r_base = sizes[q], graph_ptr[q]
-                r_t = r - r_base
-                loaded = r
-            if n != r_n or colours[i] != colours[r]:
-                # A multiset over all w of V(G) knows the number of vertices.
+            q = np.searchsorted(graph_ptr, r, side="right") - 1
+            n = sizes[g]
+            # A multiset over all w of V(G) knows the number of vertices.
+            if n != sizes[q] or colours[i] != colours[r]:
                 wrong[block] += 1
                 continue
+            base, r_base = graph_ptr[g], graph_ptr[q]
+            strides = strides_of(n, k)
             same = True
-            if not oblivious and k == 2:
-                if fresh:
-                    sorted_pairs(theirs, colours, r_base, r_t, n)
-                sorted_pairs(mine, colours, base, t, n)
-                for w in range(n):
+            if bits > 0 or oblivious:
+                if r != loaded:
+                    packed_signature(theirs, colours, r_base, r - r_base, n, k, strides, bits, oblivious)
+                    loaded = r
+                packed_signature(mine, colours, base, i - base, n, k, strides, bits, oblivious)
+                for w in range(n * (k if oblivious else 1)):
                     same = same and mine[w] == theirs[w]
             else:
-                my_strides[k - 1] = 1
-                for j in range(k - 2, -1, -1):
-                    my_strides[j] = my_strides[j + 1] * n
-                their_strides[:] = my_strides
-                if oblivious:
-                    for j in range(k):
-                        a = base + t - ((t // my_strides[j]) % n) * my_strides[j]
-                        b = r_base + r_t - ((r_t // my_strides[j]) % n) * my_strides[j]
-                        for w in range(n):
-                            mine[w] = np.uint64(colours[a + w * my_strides[j]])
-                            theirs[w] = np.uint64(colours[b + w * my_strides[j]])
-                        mine[:n].sort()
-                        theirs[:n].sort()
-                        for w in range(n):
-                            same = same and mine[w] == theirs[w]
-                else:
-                    for w in range(n):
-                        mine[w] = replaced_word(colours, base, t, w, n, k, my_strides, salt)
-                        theirs[w] = replaced_word(colours, r_base, r_t, w, n, k, their_strides, salt)
-                    # Matched by hash, compared by value: a wrong match can only ask for another split.
-                    my_order = np.argsort(mine[:n])
-                    their_order = np.argsort(theirs[:n])
-                    for w in range(n):
-                        for j in range(k):
-                            a = (my_order[w] - (t // my_strides[j]) % n) * my_strides[j]
-                            b = (their_order[w] - (r_t // my_strides[j]) % n) * my_strides[j]
-                            same = same and colours[base + t + a] == colours[r_base + r_t + b]
+                same = same_vectors(colours, base, i - base, r_base, r - r_base, n, k, strides, salt)
             if not same:
                 wrong[block] += 1
     return wrong.sum()

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numba
 import numpy as np
 
 from osan.errors import OsanError
 from osan.graphs import as_graph
 from osan.wl import kernels, relabel, tuples
 from osan.wl.colouring import Colouring
-from osan.wl.copies import Copies, check_memory, make_copies
+from osan.wl.copies import Copies, check_memory, count_subgraphs, make_copies
 from osan.wl.encode import Colours, Encoded, encode, pointers
 from osan.wl.relabel import combine, exact, multisets
 from osan.wl.settings import Test, make_test
+
+# Below this many updates a round, waking a second thread costs more than it saves.
+SMALL = 1 << 15
 
 Step = Callable[[Colours], tuple[Colours, int]]
 Progress = Callable[[int, int], None]
@@ -87,8 +92,8 @@ def distinguishes(
     >>> import networkx as nx
     >>> from osan import wl
     >>> from osan.graphs import rook_4x4, shrikhande
-    >>> wl.distinguishes(rook_4x4(), shrikhande(), "wl", k=2), wl.distinguishes(rook_4x4(), shrikhande(), "wl", k=3)
-    (False, True)
+    >>> [wl.distinguishes(rook_4x4(), shrikhande(), "wl", k=k) for k in (2, 3)]
+    [False, True]
     """
     chosen = make_test(test, k, **settings)
     encoded = _prepare([g, h], rounds)
@@ -113,10 +118,36 @@ def _run(
 ) -> tuple[Colouring, bool]:
     """Run a test; with ``early``, also stop as soon as two graphs provably differ (then True)."""
     if test.name == "wl" and (test.k > 1 or test.oblivious):
-        return _run_tuples(encoded, test, rounds, history, max_memory, progress, early)
+        with _threads(int((encoded.sizes ** (test.k + 1)).sum())):
+            return _run_tuples(encoded, test, rounds, history, max_memory, progress, early)
     check_memory(test, encoded, max_memory)
-    if test.name == "kernel":
-        return _run_kernel(encoded, test, rounds, history, progress), False
+    edges = np.diff(encoded.edge_ptr).tolist()
+    work = sum(n * count_subgraphs(test, n, m) for n, m in zip(encoded.sizes.tolist(), edges, strict=True))
+    with _threads(work):
+        if test.name == "kernel":
+            return _run_kernel(encoded, test, rounds, history, progress), False
+        return _run_copies(encoded, test, rounds, history, progress, early)
+
+
+@contextmanager
+def _threads(work: int) -> Iterator[None]:
+    """One thread for little work, all that numba was given for more."""
+    given = numba.get_num_threads()
+    numba.set_num_threads(given if work > SMALL else 1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(given)
+
+
+def _run_copies(
+    encoded: Encoded,
+    test: Test,
+    rounds: int | None,
+    history: bool,
+    progress: Progress | None,
+    early: bool,
+) -> tuple[Colouring, bool]:
     copies = make_copies(encoded, test)
     differ = (
         _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
@@ -335,7 +366,7 @@ def _run_kernel(
         vertex_colours=_split(colours, encoded.vertex_ptr),
         subgraph_colours=None,
         colours=tuple(np.split(colours, encoded.vertex_ptr[1:-1])),
-        subgraphs=tuple(np.split(copies.members, copies.subgraph_ptr[1:-1])),
+        subgraphs=_split(copies.members, copies.subgraph_ptr),
         rounds=done,
         stable=stable,
         history=tuple(tuple(np.split(c, encoded.vertex_ptr[1:-1])) for c in trail) if history else None,

@@ -13,6 +13,7 @@ from osan.wl.encode import Colours, Ints
 
 Words = npt.NDArray[np.uint64]
 
+SALT_STEP = 0x5851F42D4C957F2D
 # Which bits of a hash are used. Results do not depend on it (tests run with three bits), only time does.
 HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -24,7 +25,7 @@ def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
     >>> bool(ids[0] == ids[2] != ids[1]), len(first)
     (True, 2)
     """
-    return kernels.relabel_words(words, alive, numba.get_num_threads())  # type: ignore[no-any-return]
+    return kernels.relabel_words(words, alive, numba.get_num_threads())
 
 
 def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:
@@ -57,11 +58,11 @@ def exact(
     The numbers, and how many there are. Equal hashes never decide: as long as some place differs from its
     representative, all classes are split once more by a hash with another salt.
     """
-    salt = np.uint64(0)
-    ids, first = relabel(hashes(salt), alive)
+    ids, first = relabel(hashes(np.uint64(0)), alive)
+    attempt = 0
     while mismatches(ids, first):
-        salt += np.uint64(0x5851F42D4C957F2D)
-        again = relabel(hashes(salt), alive)[0]
+        attempt += 1
+        again, _ = relabel(hashes(np.uint64(attempt * SALT_STEP % 2**64)), alive)
         ids, first = relabel((ids.astype(np.uint64) << np.uint64(32)) | again.astype(np.uint32), alive)
     return ids, len(first)
 

@@ -41,6 +41,9 @@ class Tuples:
     (expanded)"), oblivious k-WL by the k multisets over w of C(phi_j(v, w)) for each j.
     """
 
+    # Whether colours are packed into words to be compared; results do not depend on it.
+    pack = True
+
     def __init__(self, encoded: Encoded, test: Test) -> None:
         self.encoded, self.k, self.oblivious = encoded, test.k, test.oblivious
         self.ptr = pointers(encoded.sizes**test.k)
@@ -68,21 +71,32 @@ class Tuples:
 
     def step(self, colours: Colours) -> tuple[Colours, int]:
         """One round; returns the new colours and their number."""
+        bits = int(colours.max(initial=0)).bit_length() or 1
 
         def mismatches(ids: Colours, first: Ints) -> int:
             order = np.argsort(ids, kind="stable")
             blocks = np.linspace(0, len(ids), 2 + len(self._blocks[0])).astype(np.int64)
             return int(
                 kernels.tuple_mismatches(
-                    ids, first, order, colours, self.k, blocks, self.ptr, self.encoded.sizes, self.oblivious, salts[-1]
+                    ids,
+                    first,
+                    order,
+                    colours,
+                    self.k,
+                    blocks,
+                    self.ptr,
+                    self.encoded.sizes,
+                    self.oblivious,
+                    bits if self.pack and bits * self.k <= 64 else 0,
+                    salts[-1],
                 )
-            )  # fmt: skip
+            )
 
         salts: list[np.uint64] = []
 
         def hashes(salt: np.uint64) -> relabel.Words:
             salts.append(salt)
-            return kernels.tuple_words(  # type: ignore[no-any-return]
+            return kernels.tuple_words(
                 colours, self.k, *self._blocks, self.oblivious, salt, relabel.HASH_MASK
             )
 

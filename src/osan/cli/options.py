@@ -1,0 +1,39 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option("--max-memory", help="Refuse what needs more, e.g. 4GB; default: half of what is free."),
+]
+
+
+def memory_limit(text: str | None) -> int | None:
+    """Bytes of ``--max-memory``."""
+    from osan.wl.memory import parse_size
+
+    return None if text is None else parse_size(text)
+
+
+def print_json(value: Any) -> None:
+    """Write a value as JSON, whatever rich thinks of it."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def progress_bar() -> Progress:
+    """A progress bar on stderr, so that stdout holds the result only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)

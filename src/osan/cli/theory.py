@@ -1,0 +1,69 @@
+"""``osan theory``: what the paper claims, and what the computation says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from osan.wl.theory import Verdict
+
+
+def theory(
+    quick: Annotated[bool, typer.Option("--quick", help="Leave out what takes longer.")] = False,
+    max_memory: MaxMemory = None,
+    json: Json = False,
+) -> None:
+    """Check the paper's propositions, lemmas and theorems on small instances."""
+    from osan.wl.theory import checks, run
+
+    limit = memory_limit(max_memory)
+    chosen = [check for check in checks() if not (quick and check.slow)]
+    verdicts = []
+    with progress_bar() as bar:
+        task = bar.add_task("checks", total=len(chosen))
+        for check in chosen:
+            bar.update(task, description=check.claim[:60])
+            verdicts.append(run(check, limit))
+            bar.advance(task)
+    if json:
+        print_json([_plain(verdict) for verdict in verdicts])
+    else:
+        _print(verdicts)
+
+
+def _plain(verdict: Verdict) -> dict[str, object]:
+    check = verdict.check
+    return {
+        "place": check.place,
+        "claim": check.claim,
+        "instance": check.instance,
+        "agrees": verdict.agrees,
+        "seconds": round(verdict.seconds, 3),
+        "note": verdict.note,
+    }
+
+
+def _print(verdicts: list[Verdict]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="The paper's claims, computed")
+    for heading in ("place in the paper", "claim", "instance", "computed", "s"):
+        table.add_column(heading, justify="right" if heading == "s" else "left")
+    words = {True: "[green]holds", False: "[bold red]does not hold", None: "[yellow]left open"}
+    for v in verdicts:
+        row = (v.check.place, v.check.claim, v.check.instance, words[v.agrees], f"{v.seconds:.1f}")
+        table.add_row(*row)
+    console = Console()
+    console.print(table)
+    held = sum(v.agrees is True for v in verdicts)
+    against = sum(v.agrees is False for v in verdicts)
+    console.print(f"{held} hold, {against} do not, {len(verdicts) - held - against} left open.")
+    for note in dict.fromkeys(v.note for v in verdicts if v.note):
+        console.print(f"Left open: {note}")
+    if against:
+        console.print("Why some do not hold is explained in docs/theory.md.")

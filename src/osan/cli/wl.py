@@ -1,0 +1,252 @@
+"""``osan wl``: colour graphs, tell pairs apart, climb the ladder of tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from osan.graphs import Graph
+    from osan.wl import CorpusRow, Test
+
+app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
+
+TestName = Annotated[
+    str, typer.Option("--test", help="wl, oswl, vs-oswl, id, nested, kernel or dss.", metavar="NAME")
+]
+K = Annotated[int | None, typer.Option("--k", help="Size of tuples or subsets; 1 by default.")]
+Neighbourhood = Annotated[
+    str | None, typer.Option(help="Aggregate over N(v) ('edges') or V(G) ('all').", metavar="edges|all")
+]
+Ordered = Annotated[bool | None, typer.Option("--ordered/--unordered", help="Tuples or subsets of vertices.")]
+Operation = Annotated[
+    str | None, typer.Option(help="What is done with a choice.", metavar="mark|delete|select")
+]
+What = Annotated[str | None, typer.Option(help="What is chosen.", metavar="vertex|edge|ego")]
+Hops = Annotated[int | None, typer.Option(help="Radius of ego-nets; the whole component by default.")]
+MarkCentre = Annotated[bool, typer.Option("--mark-centre", help="Mark the centre of every ego-net.")]
+Oblivious = Annotated[bool, typer.Option("--oblivious", help="Oblivious instead of folklore k-WL.")]
+Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")]
+
+
+def _test(
+    name: str,
+    k: int | None,
+    neighbourhood: str | None,
+    ordered: bool | None,
+    operation: str | None,
+    what: str | None,
+    hops: int | None,
+    mark_centre: bool,
+    oblivious: bool,
+) -> Test:
+    from osan.wl.settings import make_test
+
+    given: dict[str, Any] = {
+        "neighbourhood": neighbourhood,
+        "ordered": ordered,
+        "operation": operation,
+        "what": what,
+        "hops": hops,
+        "mark_centre": mark_centre or None,
+        "oblivious": oblivious or None,
+    }
+    return make_test(name, k, **{key: value for key, value in given.items() if value is not None})
+
+
+@app.command()
+def colour(
+    file: Annotated[Path, typer.Argument(help="graph6/sparse6, an edge list, SMILES, a SAT or pair table.")],
+    test: TestName = "wl",
+    k: K = None,
+    neighbourhood: Neighbourhood = None,
+    ordered: Ordered = None,
+    operation: Operation = None,
+    what: What = None,
+    hops: Hops = None,
+    mark_centre: MarkCentre = False,
+    oblivious: Oblivious = False,
+    rounds: Rounds = None,
+    max_memory: MaxMemory = None,
+    json: Json = False,
+) -> None:
+    """Colour the graphs of FILE jointly; equal colours mean: not told apart."""
+    chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
+    from osan.graphs import read_graphs
+    from osan.wl import refine
+
+    graphs = read_graphs(file)
+    with progress_bar() as bar:
+        task = bar.add_task(str(chosen), total=rounds)
+        colouring = refine(
+            graphs,
+            chosen,
+            rounds=rounds,
+            max_memory=memory_limit(max_memory),
+            progress=lambda done, count: bar.update(task, completed=done, description=f"{count} colours"),
+        )
+    if json:
+        print_json(
+            {
+                "test": str(chosen),
+                "rounds": colouring.rounds,
+                "stable": colouring.stable,
+                "graph_colours": colouring.graph_colours.tolist(),
+                "vertex_colours": _lists(colouring.vertex_colours),
+                "subgraph_colours": _lists(colouring.subgraph_colours),
+            }
+        )
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    end = "stable" if colouring.stable else "stopped"
+    table = Table(title=f"{chosen}: {end} after {colouring.rounds} rounds")
+    parts = colouring.vertex_colours or colouring.subgraph_colours or ()
+    of = "vertex colours" if colouring.vertex_colours is not None else "subgraph colours"
+    for heading in ("graph", "vertices", "edges", "colour", of):
+        table.add_column(heading, justify="left" if heading == "graph" else "right")
+    for i, graph in enumerate(graphs):
+        distinct = len(set(parts[i].tolist()))
+        row = (
+            graph.name or str(i),
+            graph.num_vertices,
+            graph.num_edges,
+            colouring.graph_colours[i],
+            distinct,
+        )
+        table.add_row(*map(str, row))
+    Console().print(table)
+
+
+def _lists(arrays: Any) -> list[list[int]] | None:
+    return None if arrays is None else [array.tolist() for array in arrays]
+
+
+def _one_graph(source: str) -> Graph:
+    """The only graph of a file, or the graph a graph6 text stands for."""
+    from osan.errors import OsanError
+    from osan.graphs import decode_graph6, read_graphs
+
+    if Path(source).exists():
+        graphs = read_graphs(Path(source))
+        if len(graphs) != 1:
+            raise OsanError(f"{source} holds {len(graphs)} graphs; a file with one graph is needed here")
+        return graphs[0]
+    try:
+        return decode_graph6(source)
+    except OsanError as error:
+        raise OsanError(f"{source!r} is neither a file nor a graph in graph6 text ({error})") from None
+
+
+@app.command()
+def distinguish(
+    a: Annotated[str, typer.Argument(help="A file with one graph, or a graph6 text.")],
+    b: Annotated[str, typer.Argument(help="Another one.")],
+    test: TestName = "wl",
+    k: K = None,
+    neighbourhood: Neighbourhood = None,
+    ordered: Ordered = None,
+    operation: Operation = None,
+    what: What = None,
+    hops: Hops = None,
+    mark_centre: MarkCentre = False,
+    oblivious: Oblivious = False,
+    rounds: Rounds = None,
+    max_memory: MaxMemory = None,
+    json: Json = False,
+) -> None:
+    """Tell two graphs apart. Exit code 0: separated, 1: not separated, 2: error."""
+    chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
+    from osan.wl import distinguishes
+
+    verdict = distinguishes(
+        _one_graph(a), _one_graph(b), chosen, rounds=rounds, max_memory=memory_limit(max_memory)
+    )
+    if json:
+        print_json({"test": str(chosen), "separated": verdict})
+    else:
+        typer.echo(f"{chosen}: {'separated' if verdict else 'not separated'}")
+    raise typer.Exit(0 if verdict else 1)
+
+
+@app.command()
+def ladder(
+    file: Annotated[Path, typer.Argument(help="A pair table, or graphs of which all pairs are compared.")],
+    max_k: Annotated[int, typer.Option(help="Up to this k-OSWL and (k+1)-WL.")] = 1,
+    tests: Annotated[
+        list[str] | None,
+        typer.Option("--test", help="Only these, e.g. 'oswl 2'; may be repeated.", metavar="'NAME K'"),
+    ] = None,
+    max_memory: MaxMemory = None,
+    json: Json = False,
+) -> None:
+    """How many pairs of FILE each test separates, cheapest test first, category by category."""
+    from osan.graphs import read_graphs, read_pairs
+    from osan.wl import ladder_tests, survey_graphs, survey_pairs
+
+    chosen = [_parse(text) for text in tests] if tests else ladder_tests(max_k)
+    limit = memory_limit(max_memory)
+    pairs = read_pairs(file) if _is_pair_file(file) else None
+    with progress_bar() as bar:
+        if pairs is not None:
+            task = bar.add_task("pairs x tests", total=len(pairs) * len(chosen))
+            rows = survey_pairs(pairs, chosen, max_memory=limit, tick=lambda: bar.advance(task))
+        else:
+            task = bar.add_task("tests", total=len(chosen))
+            graphs = read_graphs(file)
+            row = survey_graphs(
+                graphs,
+                chosen,
+                category=f"all pairs of {len(graphs)} graphs",
+                max_memory=limit,
+                tick=lambda: bar.advance(task),
+            )
+            rows = [row]
+    if json:
+        print_json([row.__dict__ for row in rows])
+    else:
+        _print_survey(rows)
+
+
+def _parse(text: str) -> Test:
+    from osan.errors import OsanError
+    from osan.wl.settings import make_test
+
+    name, *rest = text.split()
+    if len(rest) > 1 or not all(word.lstrip("-").isdigit() for word in rest):
+        raise OsanError(f"test {text!r} is not understood; write a name and a k, for example 'oswl 2'")
+    return make_test(name, int(rest[0]) if rest else None)
+
+
+def _is_pair_file(file: Path) -> bool:
+    """Pair tables and SAT texts list pairs; of any other file all pairs are compared."""
+    name = file.name.lower().removesuffix(".gz")
+    return name.endswith((".tsv", ".txt"))
+
+
+def _print_survey(rows: list[CorpusRow]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title="pairs separated")
+    table.add_column("category")
+    table.add_column("pairs", justify="right")
+    names = list(rows[0].separated) if rows else []
+    for name in names:
+        table.add_column(name, justify="right")
+    for row in rows:
+        counts = ["does not fit" if row.separated[n] is None else str(row.separated[n]) for n in names]
+        table.add_row(row.category, str(row.pairs), *counts)
+    if len(rows) > 1:
+        table.add_section()
+        known = [[row.separated[n] for row in rows] for n in names]
+        sums = ["-" if None in counts else str(sum(c or 0 for c in counts)) for counts in known]
+        table.add_row("all", str(sum(row.pairs for row in rows)), *sums)
+    table.add_section()
+    table.add_row("seconds", "", *(f"{sum(row.seconds[n] for row in rows):.1f}" for n in names))
+    Console().print(table)

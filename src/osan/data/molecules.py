@@ -1,0 +1,211 @@
+"""Your own molecules: a table with SMILES and targets becomes a task."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.data.flat import flatten
+from osan.data.own import METRIC, class_targets
+from osan.data.paths import written_whole
+from osan.data.splits import Split, given_split, random_split, scaffold_split
+from osan.data.table import Table, number, read_table
+from osan.data.task import Features, Kind, Task, make_task
+from osan.errors import OsanError
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A row that is not used: its line in the file, its SMILES and why."""
+
+    line: int
+    smiles: str
+    reason: str
+
+
+def load_table(
+    path: str | os.PathLike[str],
+    smiles: str = "smiles",
+    targets: str | Sequence[str] = "y",
+    *,
+    kind: Kind = "regression",
+    split: str = "random",
+    seed: int = 0,
+    rejected: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
+) -> Task:
+    """Molecules from a CSV, TSV or Parquet file.
+
+    Rows that cannot be used (no or unreadable SMILES, no atoms, no target, a molecule seen before) are
+    left out and listed; see :func:`read_molecules`. Vertices and edges carry OGB's features.
+
+    Parameters
+    ----------
+    path
+        The file, with a header.
+    smiles, targets
+        Names of columns. Some targets of a row may be missing.
+    kind
+        ``"regression"``; ``"binary"``: each target is 0 or 1; ``"multiclass"``: one column of any names.
+    split
+        ``"random"`` (80/10/10 by ``seed``), ``"scaffold"``, or the name of a column that says ``train``,
+        ``val`` or ``test``.
+    rejected
+        Where to write the rejected rows as a CSV of line, smiles and reason; nowhere by default.
+    metric
+        By default ``"mae"``, ``"rocauc"`` and ``"accuracy"`` for the three kinds.
+
+    Raises
+    ------
+    OsanError
+        If the file is broken, naming the line, or if no row can be used.
+    """
+    path = Path(path)
+    columns = [targets] if isinstance(targets, str) else list(targets)
+    if not columns:
+        raise OsanError("targets must name at least one column")
+    extra = [] if split in ("random", "scaffold") else [split]
+    table = read_table(path, [smiles, *columns, *extra])
+    y, num_targets = _targets(table, columns, kind)
+    molecules, rows, bad = read_molecules(table, smiles, y)
+    if rejected is not None:
+        write_rejected(Path(rejected), bad)
+    if not molecules:
+        reasons = "; ".join(f"line {r.line}: {r.reason}" for r in bad[:3]) or "it has no rows"
+        raise OsanError(f"{path}: none of its {len(table.lines)} rows can be used ({reasons})")
+    from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
+
+    parts = _split(table, smiles, split, rows, seed)
+    return make_task(
+        path.name,
+        flatten(molecules),
+        parts,
+        kind=kind,
+        metric=metric or {**METRIC, "binary": "rocauc"}[kind],
+        vertex_features=Features(sizes=tuple(get_atom_feature_dims())),
+        edge_features=Features(sizes=tuple(get_bond_feature_dims())),
+        num_targets=num_targets,
+        normalise=kind == "regression",
+        split=f"{split}, seed {seed}" if split == "random" else split,
+        source=str(path),
+        licence="yours",
+    )
+
+
+def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], list[int], list[Rejected]]:
+    """The usable molecules of a table, their rows, and the rejected rows.
+
+    Two rows hold the same molecule if RDKit's canonical SMILES agree; the first is kept.
+    """
+    Chem, BlockLogs = _rdkit()
+    molecules, rows, bad = [], [], []
+    seen: dict[str, int] = {}
+    with BlockLogs():
+        for row, (line, text) in enumerate(zip(table.lines, table.columns[smiles], strict=True)):
+            target = y[row : row + 1]
+            mol = Chem.MolFromSmiles(text) if text and "\0" not in text else None
+            if not text:
+                reason = "empty SMILES"
+            elif mol is None:
+                reason = "unreadable SMILES"
+            elif mol.GetNumAtoms() == 0:
+                reason = "molecule without atoms"
+            elif missing(target):
+                reason = "missing target"
+            elif (name := Chem.MolToSmiles(mol)) in seen:
+                reason = f"duplicate of line {seen[name]}"
+            else:
+                seen[name] = line
+                molecules.append(featurise(mol, target))
+                rows.append(row)
+                continue
+            bad.append(Rejected(line, text, reason))
+    return molecules, rows, bad
+
+
+def featurise(mol: Any, y: Tensor) -> Data:
+    """An RDKit molecule with OGB's nine atom and three bond features; both arcs of each bond."""
+    from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
+
+    x = [atom_to_feature_vector(atom) for atom in mol.GetAtoms()]
+    ends, attributes = [], []
+    for bond in mol.GetBonds():
+        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        ends += [(u, v), (v, u)]
+        attributes += [bond_to_feature_vector(bond)] * 2
+    return Data(
+        x=torch.tensor(x),
+        edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).t().contiguous(),
+        edge_attr=torch.tensor(attributes, dtype=torch.long).reshape(-1, 3),
+        y=y,
+    )
+
+
+def missing(target: Tensor) -> bool:
+    """Whether a row of targets has no value at all (NaN, or -1 for a class)."""
+    return bool(target.isnan().all() if target.is_floating_point() else (target < 0).all())
+
+
+def write_rejected(path: Path, bad: Sequence[Rejected]) -> None:
+    """Write ``line,smiles,reason`` rows, whole or not at all."""
+    with written_whole(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(("line", "smiles", "reason"))
+        writer.writerows((r.line, r.smiles, r.reason) for r in bad)
+
+
+def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, int]:
+    """Targets in the shape of their kind, missing ones NaN (or class -1), and the number of outputs."""
+    if kind == "multiclass":
+        if len(columns) != 1:
+            raise OsanError(f"multiclass takes one target column, got {len(columns)}")
+        cells = table.columns[columns[0]]
+        return class_targets([cell or None for cell in cells], str(table.path))
+    y = np.array(
+        [
+            [
+                number(cell, f"{table.path}, line {line}, column {c}")
+                for line, cell in zip(table.lines, table.columns[c], strict=True)
+            ]
+            for c in columns
+        ]
+    ).reshape(len(columns), -1)
+    if kind == "binary":
+        wrong = np.argwhere(~(np.isnan(y) | (y == 0) | (y == 1)))
+        if len(wrong):
+            c, row = wrong[0]
+            cell = table.columns[columns[c]][row]
+            raise OsanError(
+                f"{table.path}, line {table.lines[row]}, column {columns[c]}: expected 0 or 1, got {cell!r}"
+            )
+    elif kind != "regression":
+        raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
+    return torch.from_numpy(y.T).float(), len(columns)
+
+
+def _split(table: Table, smiles: str, split: str, rows: list[int], seed: int) -> Split:
+    if split == "random":
+        return random_split(len(rows), seed)
+    if split == "scaffold":
+        return scaffold_split([table.columns[smiles][row] for row in rows])
+    names = [table.columns[split][row] for row in rows]
+    return given_split(names, str(table.path), [table.lines[row] for row in rows])
+
+
+def _rdkit() -> tuple[Any, Any]:
+    try:
+        import ogb.utils.features  # noqa: F401
+        from rdkit import Chem
+        from rdkit.rdBase import BlockLogs
+    except ImportError as error:
+        raise OsanError(f"reading SMILES needs {error.name}: pip install 'osan[molecules]'") from None
+    return Chem, BlockLogs

@@ -1,0 +1,99 @@
+"""Where raw files are found, where processed ones go, and how files are written: whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from osan.errors import OsanError
+
+
+def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
+    """The folder of raw files: ``root``, else ``$OSAN_DATA``, else none. Nothing is ever written there."""
+    given = root if root is not None else os.environ.get("OSAN_DATA")
+    if not given:
+        return None
+    path = Path(given).expanduser()
+    if not path.is_dir():
+        origin = "the data folder" if root is not None else "OSAN_DATA, the data folder,"
+        raise OsanError(f"{origin} {path} does not exist or is not a folder")
+    return path
+
+
+def cache_root(cache: str | os.PathLike[str] | None = None) -> Path:
+    """The folder for processed files and downloads: ``cache``, ``$OSAN_CACHE`` or ``~/.cache/osan``."""
+    given = cache if cache is not None else os.environ.get("OSAN_CACHE")
+    path = Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "osan").expanduser()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OsanError(
+            f"cannot create the cache folder {path}: {error}; set OSAN_CACHE to another"
+        ) from error
+    return path
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A temporary name beside ``path``, renamed to it when the block ends well and removed when it does not.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with written_whole(folder / "a.txt") as temporary:
+    ...     _ = temporary.write_text("done")
+    >>> [p.name for p in folder.iterdir()]
+    ['a.txt']
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not mkstemp, whose files no one else may read: the cache may be shared.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def workspace(parent: Path) -> Iterator[Path]:
+    """A folder for third-party loaders to process in, gone afterwards whatever happens."""
+    folder = Path(tempfile.mkdtemp(prefix=".work-", dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def stage(source: Path, target: Path) -> None:
+    """Make ``target`` a writable folder whose entries are those of ``source``, linked (or else copied)."""
+    target.mkdir(parents=True)
+    for entry in source.iterdir():
+        if entry.name == "processed":
+            continue
+        try:
+            (target / entry.name).symlink_to(entry.resolve(), target_is_directory=entry.is_dir())
+        except OSError:  # a file system without links
+            copy = shutil.copytree if entry.is_dir() else shutil.copy2
+            copy(entry, target / entry.name)
+
+
+def fingerprint(files: list[Path], *parts: str) -> str:
+    """A checksum of ``parts`` and of the contents of ``files``: what a processed dataset depends on.
+
+    Of a file over 64 MiB, which would take longer to read than the processed dataset, size and time count.
+    """
+    digest = hashlib.sha256("\0".join(parts).encode())
+    for file in files:
+        status = file.stat()
+        digest.update(f"\0{file.name}\0{status.st_size}\0".encode())
+        if status.st_size > 1 << 26:
+            digest.update(str(status.st_mtime_ns).encode())
+        else:
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

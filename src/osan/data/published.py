@@ -1,0 +1,228 @@
+"""Readers of the published datasets, on top of the loaders of PyG and OGB.
+
+Each takes a folder in which the loader may write, laid out as the loader wants it; where raw files are
+missing there, the loader downloads them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
+
+from osan.data.cache import Processed
+from osan.data.flat import FlatDataset, concatenate, from_collated
+from osan.data.task import Features
+from osan.data.tu import check_tu
+from osan.errors import OsanError
+
+PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
+SUBSET = (10_000, 1_000, 1_000)  # of ZINC, QM9 and Alchemy (paper, "Additional experimental details")
+CHARACTERISED = 130_831  # molecules of QM9 that PyG keeps
+
+
+def read_zinc(root: Path) -> Processed:
+    """ZINC-12k: one atom type out of 28 per vertex, one bond type out of 4 per edge."""
+    from torch_geometric.datasets import ZINC
+
+    with loader():
+        datasets = [ZINC(str(root), subset=True, split=split) for split in ("train", "val", "test")]
+    parts = [from_collated(dataset._data, dataset.slices) for dataset in datasets]
+    ends = np.cumsum([0] + [len(part) for part in parts])
+    indices = {
+        name: torch.arange(start, stop)
+        for name, start, stop in zip(("train", "val", "test"), ends, ends[1:], strict=False)
+    }
+    return Processed(concatenate(parts), Features(sizes=(28,)), Features(sizes=(4,)), indices)
+
+
+def read_qm9(root: Path) -> Processed:
+    """QM9, 12,000 molecules: 13 atom features and 3D coordinates, 4 bond types, the first 12 targets.
+
+    A folder with all molecules is cut down to ``permutation(130831)[:12000]`` of numpy's seed 42; one with
+    12,000 is taken to be that subset.
+    """
+    from torch_geometric.datasets import QM9
+
+    from osan.data.qm9 import atom_flags
+
+    with loader():
+        dataset = QM9(str(root))
+    whole = from_collated(dataset._data, dataset.slices)
+    position, index = dataset._data.pos, None
+    if len(whole) >= CHARACTERISED:
+        index = np.random.RandomState(42).permutation(CHARACTERISED)[: sum(SUBSET)]
+        molecules = dataset._data.idx[torch.from_numpy(index)]
+    else:
+        molecules = dataset._data.idx
+    whole = FlatDataset(
+        {
+            **whole.tensors,
+            "x": torch.cat([whole.tensors["x"], position], dim=1),
+            "y": whole.tensors["y"][:, :12],
+        },
+        whole.vertex_ptr,
+        whole.edge_ptr,
+    )
+    graphs = whole if index is None else compact(whole.subset(torch.from_numpy(index)))
+    x, edge_attr = atom_flags(root / "raw" / "gdb9.sdf", molecules.tolist(), graphs)
+    tensors = {**graphs.tensors, "x": x, "edge_attr": edge_attr}
+    graphs = FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr)
+    return Processed(graphs, Features(width=16), Features(width=4), ranges(len(graphs)))
+
+
+def read_ogb(root: Path, name: str) -> Processed:
+    """An ``ogbg-mol*`` dataset with OGB's categorical features and its scaffold split."""
+    from ogb.graphproppred import PygGraphPropPredDataset
+    from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
+
+    for file in sorted(root.rglob("*.gz")):
+        check_gzip(file)
+    with loader():
+        dataset = PygGraphPropPredDataset(name, root=str(root.parent))
+        split = dataset.get_idx_split()
+    graphs = from_collated(dataset._data, dataset.slices)
+    tensors = {**graphs.tensors, "y": graphs.tensors["y"].float()}
+    return Processed(
+        FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr),
+        Features(sizes=tuple(get_atom_feature_dims())),
+        Features(sizes=tuple(get_bond_feature_dims())),
+        {"train": split["train"], "val": split["valid"], "test": split["test"]},
+    )
+
+
+def read_tu_dataset(root: Path, name: str) -> Processed:
+    """A TU dataset as PyG reads it: vertex and edge labels one-hot, continuous attributes left out."""
+    from torch_geometric.datasets import TUDataset
+
+    raw = root / "raw"
+    if raw.is_dir():
+        check_tu(raw, name)
+    with loader():
+        dataset = TUDataset(str(root.parent), name)
+    graphs = from_collated(dataset._data, dataset.slices)
+    edge_attr = graphs.tensors.get("edge_attr")
+    edge = Features(width=edge_attr.shape[1]) if edge_attr is not None else None
+    indices = read_folds(root / "10fold_idx", len(graphs)) | read_index_files(root, len(graphs))
+    return Processed(graphs, Features(width=graphs.tensors["x"].shape[1]), edge, indices)
+
+
+def read_folds(folder: Path, count: int) -> dict[str, Tensor]:
+    """Fold files ``{train,test}_idx-{1..10}.txt`` of one index per line; none if there is no such folder."""
+    return {
+        f"fold{i - 1}/{part}": read_index(folder / f"{part}_idx-{i}.txt", count)
+        for i in range(1, 11)
+        for part in ("train", "test")
+        if folder.is_dir()
+    }
+
+
+def read_index_files(folder: Path, count: int) -> dict[str, Tensor]:
+    """Index files ``train.index``, ``val.index``, ``test.index``, or none if not all three are there."""
+    paths = {part: folder / f"{part}.index" for part in ("train", "val", "test")}
+    if not all(path.is_file() for path in paths.values()):
+        return {}
+    return {part: read_index(path, count) for part, path in paths.items()}
+
+
+def read_index(path: Path, count: int) -> Tensor:
+    """The integers of a file, separated by commas, blanks or line ends, each from 0 to ``count - 1``."""
+    return torch.tensor([i for line in read_index_lines(path, count) for i in line])
+
+
+def read_index_lines(path: Path, count: int) -> list[list[int]]:
+    """The same line by line, for files that hold one fold per line."""
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path} cannot be read: {error}") from error
+    out = []
+    for number, line in enumerate(lines, 1):
+        words = line.replace(",", " ").split()
+        wrong = next((w for w in words if not (w.isdecimal() and int(w) < count)), None)
+        if wrong is not None:
+            raise OsanError(
+                f"{path}, line {number}: expected integers from 0 to {count - 1}, got {wrong[:20]!r}"
+            )
+        if words:
+            out.append([int(w) for w in words])
+    if not out:
+        raise OsanError(f"{path}, line 1: the file holds no index")
+    return out
+
+
+def compact(subset: FlatDataset) -> FlatDataset:
+    """The graphs of a subset in storage of their own, numbered from 0."""
+    batch = subset.batch(torch.arange(len(subset)))
+    arcs = batch._slice_dict["edge_index"]
+    tensors = {name: batch[name] for name in subset.tensors}
+    owner = torch.repeat_interleave(arcs.diff())
+    tensors["edge_index"] = batch.edge_index - batch.ptr[owner]
+    return FlatDataset(tensors, batch.ptr, arcs)
+
+
+def with_distances(processed: Processed) -> Processed:
+    """The same with the Euclidean length of every arc as a further column of ``edge_attr``.
+
+    The last three columns of ``x`` are the coordinates (paper, "Downstream and baseline models").
+    """
+    graphs = processed.graphs
+    offset = torch.repeat_interleave(graphs.vertex_ptr[:-1], graphs.edge_ptr.diff())
+    u, v = graphs.tensors["edge_index"] + offset
+    position = graphs.tensors["x"][:, -3:]
+    length = (position[u] - position[v]).norm(dim=1, keepdim=True)
+    edge_attr = torch.cat([graphs.tensors["edge_attr"], length], dim=1)
+    longer = FlatDataset({**graphs.tensors, "edge_attr": edge_attr}, graphs.vertex_ptr, graphs.edge_ptr)
+    return replace(processed, graphs=longer, edge_features=Features(width=edge_attr.shape[1]))
+
+
+def ranges(count: int) -> dict[str, Tensor]:
+    """Training, validation and test graphs one after the other, as in the 12,000-graph subsets."""
+    if count != sum(SUBSET):
+        raise OsanError(f"expected the {sum(SUBSET)} graphs of the published subset, got {count}")
+    train, val, test = torch.split(torch.arange(count), list(SUBSET))
+    return {"train": train, "val": val, "test": test}
+
+
+def check_gzip(path: Path) -> None:
+    """Read a compressed file to its end; if it is cut off or damaged, say after which line."""
+    line = 0
+    try:
+        with gzip.open(path, "rb") as stream:
+            for line, _ in enumerate(stream, 1):  # noqa: B007
+                pass
+    except (EOFError, OSError, zlib.error) as error:
+        raise OsanError(
+            f"{path}, line {line + 1}: the compressed file is cut off or damaged ({error})"
+        ) from error
+
+
+@contextlib.contextmanager
+def loader() -> Iterator[None]:
+    """Around a loader of PyG or OGB: its own processed files may be read, and what it prints is swallowed.
+
+    ogb 1.3.6 calls ``torch.load`` as before torch 2.6, when it built objects of any class; here the few
+    classes of PyG that its files hold are allowed, and no others. Progress bars cannot be turned off
+    otherwise.
+    """
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(),
+        torch.serialization.safe_globals(PYG_CLASSES),
+    ):
+        # ogb hands read-only arrays of pandas to torch, which copies them right away.
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        yield

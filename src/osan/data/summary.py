@@ -1,0 +1,118 @@
+"""What there is to know about a dataset at a glance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from osan.data.catalogue import PUBLISHED
+from osan.data.corpora import CORPORA
+from osan.data.flat import FlatDataset
+from osan.data.generated import EMBEDDED
+from osan.data.loading import Folder, cached_file, find, load, locate, where_to_put
+from osan.data.paths import data_root
+from osan.data.task import Features, Task
+
+
+def overview(root: Folder = None, cache: Folder = None) -> list[dict[str, str]]:
+    """One row per dataset: name, what it is for, whether it is ready, and where it comes from.
+
+    Ready means: ``"embedded"``, ``"cached"`` (processed), ``"raw"`` (its files are there) or ``"missing"``.
+    """
+    rows = []
+    for name, source in PUBLISHED.items():
+        place = locate(source, root, cache)
+        state = "missing"
+        if place is not None:
+            state = "cached" if cached_file(source, place, cache).is_file() else "raw"
+        rows.append(_row(name, f"{source.kind}, {source.metric}", state, source.source, source.licence))
+    for name, (file, origin, licence) in CORPORA.items():
+        folder = data_root(root)
+        there = folder is not None and (folder / file).exists()
+        rows.append(_row(name, "pairs of graphs", "raw" if there else "missing", origin, licence))
+    for name, make in EMBEDDED.items():
+        rows.append(_row(name, (make.__doc__ or "").split("\n")[0], "embedded", "generated", "MIT"))
+    return rows
+
+
+def _row(name: str, task: str, ready: str, source: str, licence: str) -> dict[str, str]:
+    return {"name": name, "task": task, "ready": ready, "source": source, "licence": licence}
+
+
+def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> dict[str, Any]:
+    """The statistics of a dataset by name (see :func:`statistics`), or what is known without its files."""
+    if name not in EMBEDDED:
+        source = find(name)
+        if locate(source, root, cache) is None:
+            return {
+                "name": name,
+                "ready": "missing",
+                "task": source.kind,
+                "metric": source.metric,
+                "needs": where_to_put(source, root),
+                "source": source.source,
+                "licence": source.licence,
+            }
+    return {
+        **statistics(load(name, root, cache=cache)),
+        "ready": "embedded" if name in EMBEDDED else "cached",
+    }
+
+
+def statistics(task: Task) -> dict[str, Any]:
+    """Graphs, average vertices and edges, labels, targets and splits, in plain types.
+
+    The averages are over the whole dataset, an edge counting once.
+
+    >>> from osan.data import load
+    >>> facts = statistics(load("csl-generated"))
+    >>> facts["graphs"], facts["vertices"], facts["edges"], facts["classes"]
+    (150, 41.0, 82.0, 10)
+    """
+    whole = _whole(task)
+    return {
+        "name": task.name,
+        "graphs": len(whole),
+        "vertices": float(whole.num_vertices.double().mean()),
+        "edges": float(whole.num_arcs.double().mean()) / 2,
+        "task": task.kind,
+        "targets": task.num_targets,
+        "classes": task.num_classes,
+        "metric": f"{task.metric} ({task.direction})",
+        "vertex labels": _features(task.vertex_features),
+        "edge labels": "none" if task.edge_features is None else _features(task.edge_features),
+        "splits": {part: len(graphs) for part, graphs in task.splits.items()},
+        "split": task.split,
+        "source": task.source,
+        "licence": task.licence,
+    }
+
+
+def _whole(task: Task) -> FlatDataset:
+    return task.train.subset(torch.arange(len(task.train.vertex_ptr) - 1))
+
+
+def _features(features: Features) -> str:
+    if features.categorical:
+        return "none" if features.sizes == (1,) else f"categories {', '.join(map(str, features.sizes))}"
+    return f"{features.width} numbers"
+
+
+def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
+    """The same for a corpus of graphs that carries no task."""
+    from osan.data.corpora import brec, families, graph8c, strongly_regular
+
+    _, origin, licence = CORPORA[name]
+    if name == "sr":
+        counts = {family: len(strongly_regular(family, root)) for family in families(root)}
+        facts: dict[str, Any] = {"graphs": sum(counts.values()), "families": counts}
+    elif name == "graph8c":
+        facts = {"graphs": len(graph8c(root)), "vertices": 8.0}
+    else:
+        pairs = brec(root)
+        categories: dict[str, int] = {}
+        for pair in pairs:
+            categories[pair.category] = categories.get(pair.category, 0) + 1
+        facts = {"pairs": len(pairs), "categories": categories}
+    return {"name": name, **facts, "ready": "raw", "source": origin, "licence": licence}

@@ -1,0 +1,138 @@
+"""Tables of text with line numbers: CSV (also compressed) and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from osan.errors import OsanError
+
+
+@dataclass(frozen=True)
+class Table:
+    """The cells of the wanted columns as text, empty where missing, and the line on which each row starts.
+
+    For Parquet, which has no lines, row i has the number i + 1.
+    """
+
+    path: Path
+    columns: dict[str, list[str]]
+    lines: list[int]
+
+
+def read_table(path: Path, columns: Sequence[str]) -> Table:
+    """The given columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
+
+    Raises
+    ------
+    OsanError
+        For anything that is not such a table, naming the file and the line.
+    """
+    if len(set(columns)) != len(columns):
+        raise OsanError(f"a column is asked for twice: {', '.join(columns)}")
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return _read_parquet(path, columns)
+    content = read_bytes(path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise OsanError(
+            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"
+        ) from error
+    separator = "\t" if ".tsv" in path.name.lower() else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    start = 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise OsanError(f"{path}, line {start}: broken CSV ({error})") from error
+    if not rows:
+        raise OsanError(f"{path}, line 1: the file is empty; expected a header")
+    header = [name.strip() for name in rows[0]]
+    for column in columns:
+        if header.count(column) != 1:
+            many = "no column" if column not in header else "more than one column"
+            raise OsanError(
+                f"{path}, line {lines[0]}: {many} {column!r}; the header has {', '.join(header)[:200]}"
+            )
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != len(header):
+            raise OsanError(
+                f"{path}, line {line}: expected {len(header)} fields as in the header, got {len(row)}"
+            )
+    place = {column: header.index(column) for column in columns}
+    return Table(
+        path, {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}, lines[1:]
+    )
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, unpacked if its name ends in ``.gz``; a cut-off archive names its last line."""
+    try:
+        if path.suffix.lower() != ".gz":
+            return path.read_bytes()
+        content = b""
+        with gzip.open(path, "rb") as stream:
+            try:
+                while block := stream.read1(1 << 16):
+                    content += block
+            except (EOFError, OSError, zlib.error) as error:
+                line = content.count(b"\n") + 1
+                raise OsanError(
+                    f"{path}, line {line}: the compressed file is cut off or damaged ({error})"
+                ) from error
+        return content
+    except OsanError:
+        raise
+    except OSError as error:
+        raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def number(text: str, where: str) -> float:
+    """A finite number, or NaN for a missing value (empty, ``NA`` or ``NaN``).
+
+    >>> number(" 1e3", "file, line 2"), number("", "file, line 3")
+    (1000.0, nan)
+    """
+    if text.strip().lower() in ("", "na", "nan", "n/a", "null", "none"):
+        return float("nan")
+    try:
+        value = float(text)
+    except ValueError:
+        raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
+    if value in (float("inf"), float("-inf")):
+        raise OsanError(f"{where}: expected a finite number, got {text[:40]!r}")
+    return value
+
+
+def _read_parquet(path: Path, columns: Sequence[str]) -> Table:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise OsanError(f"{path}: reading Parquet needs pyarrow: pip install 'osan[parquet]'") from None
+    try:
+        file = parquet.ParquetFile(path)
+        header = file.schema_arrow.names
+        for column in columns:
+            if header.count(column) != 1:
+                raise OsanError(
+                    f"{path}: no single column {column!r}; the file has {', '.join(header)[:200]}"
+                )
+        table = file.read(columns=list(columns))
+        cells = {c: ["" if v is None else str(v).strip() for v in table[c].to_pylist()] for c in columns}
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path}: not a readable Parquet file ({error})") from error
+    return Table(path, cells, list(range(1, table.num_rows + 1)))

@@ -1,0 +1,262 @@
+"""Data-driven networks: upstream, policy, estimator and downstream as one module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.explain import Explanation
+
+from osan.bags import SubgraphBag, from_choice
+from osan.bags.operations import Deleted
+from osan.errors import OsanError
+from osan.selection import (
+    Estimator,
+    Noise,
+    Policy,
+    Problem,
+    Random,
+    Randomness,
+    Selected,
+    Selection,
+    all_subgraphs,
+    cosine_similarity,
+    pose,
+    uniform_divergence,
+)
+
+Auxiliary = Literal["cosine", "uniform"]
+Combine = Literal["mean", "vote"]
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """What a data-driven network gives for a batch, and what it looked at.
+
+    Parameters
+    ----------
+    prediction
+        Shape ``[graphs, out]`` (or what the downstream network gives).
+    auxiliary
+        The auxiliary loss, weighted and joined over graphs; add it to the loss.
+    weights
+        What the upstream network gave, shape ``[vertices, m]`` or ``[edges, m]``; ``None`` without one.
+    bags
+        The bag that was used; in evaluation one per sample.
+    selected
+        The choice behind each bag; empty where all subgraphs are taken.
+    """
+
+    prediction: Tensor
+    auxiliary: Tensor
+    weights: Tensor | None
+    bags: tuple[SubgraphBag, ...]
+    selected: tuple[Selected, ...]
+    estimator: Estimator
+    diversity: Tensor
+
+    @property
+    def bag(self) -> SubgraphBag:
+        """The (first) bag."""
+        return self.bags[0]
+
+    def objective(self, losses: Tensor) -> Tensor:
+        """The number to differentiate, from one loss per graph (shape ``[graphs]``).
+
+        It joins the losses as the estimator's ``reduction`` says, and adds the auxiliary loss and what an
+        estimator without a gradient through the choice needs.
+        """
+        if losses.shape != self.diversity.shape:
+            expected = list(self.diversity.shape)
+            raise OsanError(f"losses: expected one per graph, shape {expected}, not {list(losses.shape)}")
+        log_prob = self.selected[0].log_prob if self.selected else None
+        surrogate = self.estimator.surrogate(losses + self.diversity, log_prob)
+        return self.estimator.join(losses) + self.auxiliary + surrogate
+
+
+class DataDrivenOSAN(nn.Module):
+    r"""A network that learns which subgraphs to look at (paper, "Data-driven Subgraph-enhanced GNNs").
+
+    .. math:: f_{W_2}(G, H, \{\!\{g_1, \dots, g_m\}\!\}), \quad g_i = z^*(\theta_i + \epsilon_i), \quad
+        \theta = h_{W_1}(G, H)
+
+    In training mode every call draws one set of subgraphs, with gradients for both networks. In evaluation
+    mode it draws ``samples`` of them and joins the predictions; the noise then depends on ``seed`` and on
+    each graph alone (``batch.graph_id`` of shape ``[graphs]``, where present, otherwise its place in the
+    batch).
+
+    Parameters
+    ----------
+    upstream
+        From a batch to weights, e.g. :class:`osan.nn.Upstream`; ``None`` with the ``Random`` estimator and
+        with policies ``x all``.
+    downstream
+        Called with a batch and a bag, gives the prediction.
+    policy
+        A policy or its text, e.g. ``"delete 1 vertex x 3"``.
+    estimator, noise
+        See :class:`osan.selection.Selection`; the paper's by default.
+    auxiliary, auxiliary_weight
+        Loss for diversity: ``"cosine"`` (the paper's main text) or ``"uniform"`` (its appendix, and the
+        authors' code), and its factor.
+    samples, seed, evaluation_noise, combine
+        Evaluation: number R of samples, seed, noise (that of training by default) and whether predictions are
+        averaged (``"mean"``) or vote for classes (``"vote"``: the result holds the share of votes of each
+        class; with a single column that of the positive class minus 1/2).
+    deleted, whole_graph, agg
+        See :func:`osan.bags.from_choice`.
+
+    Examples
+    --------
+    >>> from osan.nn.upstream import Upstream
+    >>> class Edges(nn.Module):
+    ...     def forward(self, batch, bag):
+    ...         kept = bag.edge_weight if bag.edge_weight is not None else torch.ones(bag.num_copied_edges)
+    ...         subgraph = bag.subgraph[bag.edge_index[0]]
+    ...         return torch.zeros(bag.num_graphs).index_add(0, bag.graph[subgraph], kept).unsqueeze(1)
+    >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> upstream = Upstream(count=2, width=4, encoder=nn.Linear(3, 4), edges=True)
+    >>> model = DataDrivenOSAN(upstream, Edges(), "delete 1 edge x 2")
+    >>> model(path).prediction.tolist()
+    [[4.0]]
+    """
+
+    def __init__(
+        self,
+        upstream: nn.Module | None,
+        downstream: nn.Module,
+        policy: Policy | str,
+        *,
+        estimator: Estimator | None = None,
+        noise: Noise | None = None,
+        auxiliary: Auxiliary | None = None,
+        auxiliary_weight: float = 1.0,
+        samples: int = 5,
+        seed: int = 0,
+        evaluation_noise: Noise | None = None,
+        combine: Combine = "mean",
+        deleted: Deleted = "masked",
+        whole_graph: bool = False,
+        agg: Literal["mean", "sum"] = "mean",
+    ) -> None:
+        super().__init__()
+        self.upstream, self.downstream = upstream, downstream
+        self.selection = Selection(policy, estimator, noise)
+        if auxiliary not in (None, "cosine", "uniform"):
+            raise OsanError(f"auxiliary: must be None, 'cosine' or 'uniform', not {auxiliary!r}")
+        if combine not in ("mean", "vote"):
+            raise OsanError(f"combine: must be 'mean' or 'vote', not {combine!r}")
+        if samples < 1:
+            raise OsanError(f"samples: must be at least 1, not {samples!r}")
+        learns = self.policy.count != "all" and not isinstance(self.selection.estimator, Random)
+        if learns and upstream is None:
+            raise OsanError("upstream: missing; only the Random estimator and policies 'x all' need none")
+        self.auxiliary, self.auxiliary_weight = auxiliary, auxiliary_weight
+        self.samples, self.seed, self.combine = samples, seed, combine
+        self.evaluation_noise = self.selection.noise if evaluation_noise is None else evaluation_noise
+        self.deleted, self.whole_graph, self.agg = deleted, whole_graph, agg
+
+    @property
+    def policy(self) -> Policy:
+        """The policy."""
+        return self.selection.policy
+
+    def weigh(self, batch: Data, problem: Problem) -> Tensor:
+        """The weights of a batch; zeros where nothing is learned."""
+        if self.upstream is not None:
+            return self.upstream(batch)
+        return torch.zeros(problem.ground.num_rows, int(self.policy.count), device=batch.edge_index.device)
+
+    def bag_of(self, batch: Data, selected: Selected) -> SubgraphBag:
+        """The bag of a choice. A tree spans the graph, so no vertex is lost with it."""
+        policy = self.policy
+        return from_choice(
+            batch,
+            selected.choice,
+            what="edge" if policy.weighs_edges else "vertex",
+            operation="delete" if policy.what == "tree" else policy.operation,
+            ordered=policy.ordered,
+            deleted=self.deleted,
+            whole_graph=self.whole_graph,
+            agg=self.agg,
+        )
+
+    def forward(self, batch: Data) -> Output:
+        """Predict: one sample with gradients in training mode, ``samples`` joined ones otherwise."""
+        estimator = self.selection.estimator
+        if self.policy.count == "all":
+            bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
+            none = torch.zeros(bag.num_graphs, device=batch.edge_index.device)
+            return Output(self.downstream(batch, bag), none.sum(), None, (bag,), (), estimator, none)
+        problem = pose(self.policy, batch)
+        weights = self.weigh(batch, problem)
+        selected: tuple[Selected, ...] = (
+            (self.selection(batch, weights, problem=problem),)
+            if self.training
+            else self._sampled(batch, problem, weights, self.samples)
+        )
+        bags = tuple(self.bag_of(batch, one) for one in selected)
+        prediction = self._join([self.downstream(batch, bag) for bag in bags])
+        diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
+        return Output(prediction, estimator.join(diversity), weights, bags, selected, estimator, diversity)
+
+    def explain(self, batch: Data, samples: int = 20) -> Explanation:
+        """How often each vertex or edge is part of a subgraph, over samples of the evaluation noise.
+
+        Returns
+        -------
+        Explanation
+            A PyG explanation of the batch with ``frequency`` of shape ``[vertices, m]`` or ``[edges, m]``,
+            its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, and the ``weights``.
+        """
+        if self.policy.count == "all":
+            raise OsanError(
+                "explain: with a policy 'x all' nothing is chosen, so there is nothing to explain"
+            )
+        problem = pose(self.policy, batch)
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                weights = self.weigh(batch, problem)
+                chosen = [one.choice != 0 for one in self._sampled(batch, problem, weights, samples)]
+        finally:
+            self.train(training)
+        frequency = torch.stack(chosen).to(weights.dtype).mean(0)
+        masks = (
+            {"edge_mask": frequency.mean(1)}
+            if self.policy.weighs_edges
+            else {"node_mask": frequency.mean(1, keepdim=True)}
+        )
+        kept = {name: batch[name] for name in ("x", "edge_index", "edge_attr", "batch") if name in batch}
+        explanation = Explanation(**kept, **masks, frequency=frequency, weights=weights)
+        explanation.num_nodes = batch.num_nodes
+        return explanation
+
+    def _sampled(self, batch: Data, problem: Problem, weights: Tensor, samples: int) -> tuple[Selected, ...]:
+        randomness = Randomness.of(batch, self.seed)
+        noise = self.evaluation_noise
+        return tuple(
+            self.selection(batch, weights, randomness.repeat(sample), noise, problem)
+            for sample in range(samples)
+        )
+
+    def _diversity(self, selected: Selected) -> Tensor:
+        """The weighted auxiliary loss of each graph, shape ``[graphs]``."""
+        ground = selected.problem.ground
+        if self.auxiliary is None:
+            return selected.choice.new_zeros(ground.num_graphs)
+        loss = cosine_similarity if self.auxiliary == "cosine" else uniform_divergence
+        return self.auxiliary_weight * loss(ground.gather(selected.choice), ground)
+
+    def _join(self, predictions: list[Tensor]) -> Tensor:
+        if self.training or self.combine == "mean":
+            return torch.stack(predictions).mean(0)
+        if predictions[0].size(-1) == 1:
+            return torch.stack([(each > 0).to(each.dtype) for each in predictions]).mean(0) - 0.5
+        classes = predictions[0].size(-1)
+        votes = [nn.functional.one_hot(each.argmax(-1), classes) for each in predictions]
+        return torch.stack(votes).to(predictions[0].dtype).mean(0)

@@ -1,0 +1,108 @@
+"""The upstream network: from a graph to the weights of its vertices or edges."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+from torch_geometric.nn import BatchNorm, GCNConv
+
+from osan.errors import OsanError
+
+
+class Upstream(nn.Module):
+    r"""The network that gives weights :math:`\theta = h_{W_1}(G, H)` (paper, "Upstream models").
+
+    Three GCN layers with batch norm and ReLU after each, then m channels per vertex, or per edge from the
+    features of its end vertices and its attributes.
+
+    Parameters
+    ----------
+    count
+        Number m of subgraphs, one channel each.
+    width
+        Width of the layers, that of the downstream network in the paper.
+    edges
+        Whether to weigh edges rather than vertices.
+    encoder
+        Module from ``batch.x`` to features of shape ``[vertices, width]``; without one every vertex starts
+        with the same learned features.
+    edge_encoder
+        Module from ``batch.edge_attr`` to ``[edges, width]``; without one edge attributes are not used.
+    model
+        Any PyG model, called with features and ``edge_index``, instead of the GCN; ``model.out_channels``,
+        where it exists, is taken as its output width.
+    layers
+        Number of GCN layers.
+
+    Examples
+    --------
+    >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> Upstream(count=5, width=8, encoder=nn.Linear(3, 8))(path).shape
+    torch.Size([3, 5])
+    >>> Upstream(count=5, width=8, encoder=nn.Linear(3, 8), edges=True)(path).shape
+    torch.Size([4, 5])
+    """
+
+    def __init__(
+        self,
+        count: int,
+        width: int,
+        *,
+        edges: bool = False,
+        encoder: nn.Module | None = None,
+        edge_encoder: nn.Module | None = None,
+        model: nn.Module | None = None,
+        layers: int = 3,
+    ) -> None:
+        super().__init__()
+        if count < 1 or width < 1 or layers < 1:
+            given = f"{count!r}, {width!r} and {layers!r}"
+            raise OsanError(f"upstream: count, width and layers must be at least 1, not {given}")
+        self.width, self.edges = width, edges
+        self.encoder, self.edge_encoder = encoder, edge_encoder
+        self.start = nn.Parameter(torch.randn(width)) if encoder is None else None
+        self.model = _GCN(width, layers) if model is None else model
+        features = getattr(self.model, "out_channels", width)
+        if edges:
+            ends = 2 * features + (width if edge_encoder is not None else 0)
+            self.out: nn.Module = nn.Sequential(nn.Linear(ends, width), nn.ReLU(), nn.Linear(width, count))
+        else:
+            self.out = nn.Linear(features, count)
+
+    def forward(self, batch: Data) -> Tensor:
+        """Weights of shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index``."""
+        h = self._encoded(batch)
+        h = self.model(h, batch.edge_index)
+        if not self.edges:
+            return self.out(h)
+        parts = [h[batch.edge_index[0]], h[batch.edge_index[1]]]
+        if self.edge_encoder is not None:
+            parts.append(self.edge_encoder(_attribute(batch, "edge_attr")))
+        return self.out(torch.cat(parts, dim=1))
+
+    def _encoded(self, batch: Data) -> Tensor:
+        if self.start is not None:
+            return self.start.expand(batch.num_nodes, -1)
+        return self.encoder(_attribute(batch, "x"))  # type: ignore[misc]
+
+
+class _GCN(nn.Module):
+    """GCN layers with batch norm and ReLU after each (PyG's own model has neither after the last)."""
+
+    def __init__(self, width: int, layers: int) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList(GCNConv(width, width) for _ in range(layers))
+        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers))
+
+    def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+        for conv, norm in zip(self.convs, self.norms, strict=True):
+            h = torch.relu(norm(conv(h, edge_index)))
+        return h
+
+
+def _attribute(batch: Data, name: str) -> Tensor:
+    value = getattr(batch, name, None)
+    if value is None:
+        raise OsanError(f"upstream: batch.{name} is missing, but an encoder for it was given")
+    return value

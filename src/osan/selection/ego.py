@@ -1,0 +1,71 @@
+"""Ego-nets: all vertices within some hops of a centre, chosen by their weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from osan.bags.enumerate import balls
+from osan.selection.ground import GroundSet
+from osan.selection.policy import EgoWeight
+from osan.selection.topk import ranks
+
+
+@dataclass(frozen=True)
+class Balls:
+    """The ball around every vertex, as pairs (centre, member), each of shape ``[pairs]``."""
+
+    centre: Tensor
+    member: Tensor
+
+
+def balls_of(edge_index: Tensor, num_vertices: int, radius: int) -> Balls:
+    """All pairs of vertices at distance of at most ``radius``.
+
+    Examples
+    --------
+    >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    >>> pairs = balls_of(path, 3, radius=1)
+    >>> list(zip(pairs.centre.tolist(), pairs.member.tolist()))
+    [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)]
+    """
+    source, target = edge_index[:, torch.argsort(edge_index[1])]
+    every = torch.arange(num_vertices, device=source.device)
+    return Balls(*balls(source, target, num_vertices, every, radius))
+
+
+def ego_weights(weights: Tensor, nets: Balls, by: EgoWeight) -> Tensor:
+    """Weight of the ego-net of every vertex, shape ``[vertices, m]``.
+
+    With ``"sum"`` the best ego-net is the most probable choice of the paper's p(z; theta); ``"mean"``, the
+    default, does not favour large ones; ``"root"`` ignores all but the centre.
+    """
+    if by == "root":
+        return weights
+    total = torch.zeros_like(weights).index_add(0, nets.centre, weights[nets.member])
+    return total if by == "sum" else total / _sizes(nets, weights.size(0)).unsqueeze(1)
+
+
+def ego(
+    weights: Tensor, tie: Tensor, ground: GroundSet, nets: Balls, *, delete: bool, by: EgoWeight
+) -> Tensor:
+    """Keep the ego-net of the largest weight, or all but the one of the smallest weight.
+
+    An ego-net that is the whole graph is never deleted; where all of them are, nothing is.
+    """
+    value = ego_weights(weights, nets, by)
+    if delete:
+        proper = _sizes(nets, weights.size(0)) < ground.sizes[ground.graph]
+        value = torch.where(proper.unsqueeze(1), -value, -torch.inf)
+    centre = ranks(value, tie, ground) == 0
+    if delete:
+        centre = centre & proper.unsqueeze(1)
+    inside = torch.zeros_like(weights).index_add(0, nets.member, centre[nets.centre].to(weights.dtype))
+    return 1 - inside if delete else inside
+
+
+def _sizes(nets: Balls, num_vertices: int) -> Tensor:
+    ones = torch.ones_like(nets.centre)
+    return ones.new_zeros(num_vertices).index_add(0, nets.centre, ones)

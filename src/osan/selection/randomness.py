@@ -1,0 +1,102 @@
+"""Counter-based random numbers, so that the noise of a graph depends on the seed and the graph alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.selection.ground import GroundSet, graph_index
+
+# Constants of splitmix64 (Steele, Lea and Flood 2014), written as signed 64-bit integers.
+_GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
+_FIRST = 0xBF58476D1CE4E5B9 - (1 << 64)
+_SECOND = 0x94D049BB133111EB - (1 << 64)
+
+
+@dataclass(frozen=True)
+class Randomness:
+    """A source of uniform numbers addressed by (seed, sample, graph, element, channel, stream).
+
+    Every number is a hash (splitmix64) of its address: there is no state to advance, so a graph gets the same
+    numbers wherever it stands in a batch, and drawing on any device gives the same result. Numbers are
+    independent and alike over the elements of a graph, so distributions do not depend on their numbering.
+
+    Parameters
+    ----------
+    seed
+        Integer tensor of no dimension.
+    graph_id
+        An integer per graph, shape ``[graphs]``; graphs with the same id get the same numbers.
+    sample
+        Which of several repetitions this is.
+
+    Examples
+    --------
+    >>> pair = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
+    >>> randomness = Randomness.of(pair, seed=7)
+    >>> from osan.selection.ground import vertices
+    >>> randomness.uniform(vertices(pair), channels=3, stream=0).shape
+    torch.Size([2, 3])
+    """
+
+    seed: Tensor
+    graph_id: Tensor
+    sample: int = 0
+
+    @classmethod
+    def of(cls, batch: Data, seed: int | None = None) -> Randomness:
+        """The randomness of a batch.
+
+        Parameters
+        ----------
+        batch
+            Its attribute ``graph_id`` (shape ``[graphs]``), where present, names the graphs; otherwise their
+            places in the batch do, and results are reproducible for equal batches only.
+        seed
+            ``None`` draws a fresh seed from torch's global generator, as training wants it.
+        """
+        device = batch.edge_index.device
+        if seed is None:
+            key = torch.randint(2**62, (), device=device)
+        else:
+            key = torch.tensor(seed, dtype=torch.long, device=device)
+        graph_id = getattr(batch, "graph_id", None)
+        if graph_id is None:
+            graph_id = torch.arange(graph_index(batch)[1], device=device)
+        return cls(key, graph_id)
+
+    def repeat(self, sample: int) -> Randomness:
+        """The same source for another repetition."""
+        return replace(self, sample=sample)
+
+    def uniform(self, ground: GroundSet, channels: int, stream: int) -> Tensor:
+        """Float64 numbers strictly between 0 and 1, of shape ``[elements, channels]``.
+
+        ``stream`` tells apart what the numbers are used for: different streams are independent.
+        """
+        key = _mix(_mix(self.seed + _counter(self.sample)) + _counter(stream))
+        key = _mix(key ^ _mix(self.graph_id + _GOLDEN))
+        key = _mix(key[ground.graph] + _GOLDEN * (ground.position + 1))
+        channel = torch.arange(1, channels + 1, device=key.device)
+        bits = _mix(key.unsqueeze(1) + _GOLDEN * channel)
+        # 52 bits and half a step, so that neither 0 nor 1 is reached after rounding.
+        return (_shift(bits, 12).double() + 0.5) * 2.0**-52
+
+
+def _counter(number: int) -> int:
+    """The given multiple of the golden constant, as a signed 64-bit integer."""
+    return (_GOLDEN * (number + 1) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _mix(bits: Tensor) -> Tensor:
+    bits = (bits ^ _shift(bits, 30)) * _FIRST
+    bits = (bits ^ _shift(bits, 27)) * _SECOND
+    return bits ^ _shift(bits, 31)
+
+
+def _shift(bits: Tensor, by: int) -> Tensor:
+    """Shift to the right and fill with zeros (torch's own shift repeats the sign)."""
+    return (bits >> by) & ((1 << (64 - by)) - 1)

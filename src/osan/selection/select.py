@@ -1,0 +1,108 @@
+"""Selection: a policy, an estimator and a noise, ready to turn weights into choices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from osan.errors import OsanError
+from osan.selection.estimator import Estimator
+from osan.selection.imle import IMLE
+from osan.selection.noise import Noise
+from osan.selection.policy import Policy
+from osan.selection.problem import Problem, pose
+from osan.selection.randomness import Randomness
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The subgraphs that were chosen.
+
+    Parameters
+    ----------
+    choice
+        Shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index``; non-zero for what is part of
+        the i-th subgraph, and K + 1 - r for rank r among K in the ordered case.
+    problem
+        What the choice solves.
+    log_prob
+        Log-probability of each choice, shape ``[graphs, m]``, where the estimator uses it.
+    """
+
+    choice: Tensor
+    problem: Problem
+    log_prob: Tensor | None = None
+
+
+class Selection(nn.Module):
+    """Draw choices for weights, with gradients (paper, section "Data-driven Subgraph-enhanced GNNs").
+
+    Parameters
+    ----------
+    policy
+        A :class:`~osan.selection.policy.Policy` or its text.
+    estimator
+        Says what gradient the weights get; the paper's :class:`~osan.selection.imle.IMLE` by default.
+    noise
+        Perturbs the weights; Gumbel(0, 1) by default.
+
+    Examples
+    --------
+    >>> import torch
+    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+    >>> select = Selection("select 2 vertices", noise=Noise("none"))
+    >>> select(path, torch.tensor([[0.3], [0.1], [0.5]])).choice.T
+    tensor([[1., 0., 1.]])
+    """
+
+    def __init__(
+        self, policy: Policy | str, estimator: Estimator | None = None, noise: Noise | None = None
+    ) -> None:
+        super().__init__()
+        self.policy = Policy.parse(policy) if isinstance(policy, str) else policy
+        self.estimator = IMLE() if estimator is None else estimator
+        self.noise = Noise() if noise is None else noise
+
+    def forward(
+        self,
+        batch: Data,
+        weights: Tensor,
+        randomness: Randomness | None = None,
+        noise: Noise | None = None,
+        problem: Problem | None = None,
+    ) -> Selected:
+        """Choose m subgraphs of every graph.
+
+        Parameters
+        ----------
+        batch
+            The graphs.
+        weights
+            Shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index`` (the two directions of an
+            edge count by their mean).
+        randomness
+            Fresh for every call by default.
+        noise
+            Another noise than that of training, for evaluation.
+        problem
+            The policy posed on the batch, where it is at hand from an earlier call.
+        """
+        problem = pose(self.policy, batch) if problem is None else problem
+        rows = problem.ground.num_rows
+        if weights.dim() != 2 or weights.size(0) != rows or weights.size(1) < 1:
+            kind = "edges" if self.policy.weighs_edges else "vertices"
+            raise OsanError(
+                f"weights: expected shape [{rows}, m] for {rows} {kind} and m of at least 1 subgraphs, "
+                f"not {list(weights.shape)}"
+            )
+        noise = self.noise if noise is None else noise
+        self.estimator.check(problem, noise)
+        randomness = Randomness.of(batch) if randomness is None else randomness
+        scaled = problem.ground.gather(weights) / noise.temperature
+        draw = self.estimator(problem, scaled, noise, randomness)
+        return Selected(problem.ground.spread(draw.choice), problem, draw.log_prob)
+
+    def extra_repr(self) -> str:
+        return f"policy={str(self.policy)!r}, noise={self.noise}"

@@ -1,0 +1,112 @@
+"""Exact sampling and marginals of the distribution p(z; theta) over subsets of k elements."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from osan.selection.ground import GroundSet
+
+# Stands for the logarithm of 0: finite, so that no gradient becomes inf - inf.
+_LOG_ZERO = -1e30
+
+
+def padded(values: Tensor, ground: GroundSet, place: Tensor, fill: float) -> Tensor:
+    """Lay out ``[elements, m]`` as ``[graphs, n, m]``, n the size of the largest graph.
+
+    ``place`` of shape ``[elements, m]`` or ``[elements, 1]`` says where in its graph each value goes. The
+    size n is read off the shape of a count, so no value leaves the device.
+    """
+    largest = max(torch.bincount(ground.position).numel(), 1)
+    rows = ground.graph.unsqueeze(1) * largest + place
+    dense = values.new_full((ground.num_graphs * largest, values.size(1)), fill)
+    return dense.scatter(0, rows.expand_as(values), values).view(ground.num_graphs, largest, -1)
+
+
+def log_partitions(weights: Tensor, k: int) -> list[Tensor]:
+    """Logarithms of the elementary symmetric polynomials of exp(weights), from every place on.
+
+    Parameters
+    ----------
+    weights
+        Shape ``[graphs, n, m]``, padded with large negative numbers.
+    k
+        The largest size of interest.
+
+    Returns
+    -------
+    list of Tensor
+        Entry j, of shape ``[graphs, m, k + 1]``, holds at c the logarithm of the sum over all c-subsets of
+        the elements j, ..., n - 1 of the product of their exp(weights).
+
+    Examples
+    --------
+    >>> log_partitions(torch.zeros(1, 4, 1), 2)[0].exp().round()
+    tensor([[[1., 4., 6.]]])
+    """
+    graphs, n, m = weights.shape
+    table = weights.new_full((graphs, m, k + 1), _LOG_ZERO)
+    table[..., 0] = 0
+    tables = [table]
+    for j in reversed(range(n)):
+        taken = table[..., :-1] + weights[:, j].unsqueeze(-1)
+        more = torch.logaddexp(table[..., 1:], taken.clamp(min=_LOG_ZERO))
+        table = torch.cat([table[..., :1], more], dim=-1)
+        tables.append(table)
+    return tables[::-1]
+
+
+def marginals(weights: Tensor, k: Tensor, tables: list[Tensor]) -> Tensor:
+    r"""Probability of each element being in a k-subset z drawn with p(z; theta) ~ exp(<z, theta>).
+
+    Element j is taken together with a elements before and k - 1 - a elements after it. The result can be
+    differentiated.
+
+    Parameters
+    ----------
+    weights
+        Shape ``[graphs, n, m]``, padded with large negative numbers.
+    k
+        Size of the subsets of each graph, shape ``[graphs]``.
+    tables
+        From :func:`log_partitions`.
+
+    Examples
+    --------
+    >>> weights = torch.zeros(1, 4, 1)
+    >>> marginals(weights, torch.tensor([2]), log_partitions(weights, 2)).flatten()
+    tensor([0.5000, 0.5000, 0.5000, 0.5000])
+    """
+    largest = tables[0].size(-1) - 1
+    before = torch.stack(log_partitions(weights.flip(1), largest)[:0:-1], dim=1)[..., :-1]
+    after = torch.stack(tables[1:], dim=1)
+    size = k.view(-1, 1, 1, 1)
+    missing = (size - 1 - torch.arange(largest, device=k.device)).expand_as(before)
+    after = torch.where(missing >= 0, after.gather(-1, missing.clamp(min=0)), _LOG_ZERO)
+    others = torch.logsumexp(before + after, dim=-1)
+    every = tables[0].unsqueeze(1).gather(-1, size.expand(-1, 1, weights.size(2), 1)).squeeze(-1)
+    return torch.exp(weights + others - every)
+
+
+def sample(weights: Tensor, k: Tensor, tables: list[Tensor], uniform: Tensor) -> Tensor:
+    """Draw a k-subset from p(z; theta), element after element, each given those before it.
+
+    Parameters
+    ----------
+    weights, uniform
+        Shape ``[graphs, n, m]``.
+    k
+        Size of the subsets of each graph, shape ``[graphs]``.
+    tables
+        From :func:`log_partitions`.
+    """
+    left = k.unsqueeze(1).expand(-1, weights.size(2))
+    taken = []
+    for j in range(weights.size(1)):
+        every = tables[j].gather(-1, left.unsqueeze(-1)).squeeze(-1)
+        rest = tables[j + 1].gather(-1, (left - 1).clamp(min=0).unsqueeze(-1)).squeeze(-1)
+        probability = torch.where(left > 0, torch.exp(weights[:, j] + rest - every), 0.0)
+        take = uniform[:, j] < probability
+        left = left - take.long()
+        taken.append(take)
+    return torch.stack(taken, dim=1)

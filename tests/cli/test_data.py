@@ -1,0 +1,114 @@
+"""``osan data`` as a user meets it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from osan.cli.data import app
+from osan.errors import OsanError
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("OSAN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def run(*words):
+    result = runner.invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_list_tells_what_is_ready(tmp_path, monkeypatch):
+    monkeypatch.delenv("OSAN_DATA", raising=False)
+    rows = {row["name"]: row for row in json.loads(run("list", "--json"))}
+    assert rows["zinc"]["ready"] == "missing"
+    assert rows["brec"]["ready"] == "missing"
+    assert rows["twisted-pairs"]["ready"] == "embedded"
+    folder = tmp_path / "data" / "EXP" / "osan"
+    folder.mkdir(parents=True)
+    pair = "2 1\n0 1 1\n1 1 0\n2 0\n1 1 1\n1 1 0\n"
+    (folder / "EXP.txt").write_text("20\n" + 10 * pair)
+    assert {r["name"]: r["ready"] for r in json.loads(run("list", "--data", tmp_path / "data", "--json"))}[
+        "exp"
+    ] == "raw"
+    run("info", "exp", "--data", tmp_path / "data")
+    assert {r["name"]: r["ready"] for r in json.loads(run("list", "--data", tmp_path / "data", "--json"))}[
+        "exp"
+    ] == "cached"
+    table = run("list")
+    assert all(name in table for name in rows)
+
+
+def test_info(osan_data):
+    facts = json.loads(run("info", "csl", "--json"))
+    assert facts["graphs"] == 150
+    assert facts["vertices"] == 41.0
+    assert facts["edges"] == 82.0
+    assert facts["classes"] == 10
+    assert facts["splits"] == {"train": 90, "val": 30, "test": 30}
+    assert facts["licence"] == "MIT"
+    text = run("info", "csl")
+    assert "41.00" in text
+    assert "train 90, val 30, test 30" in text
+    assert json.loads(run("info", "brec", "--json"))["pairs"] == 400
+    assert json.loads(run("info", "graph8c", "--json"))["graphs"] == 11_117
+    assert json.loads(run("info", "sr", "--json"))["families"]["sr251256"] == 15
+
+
+def test_info_of_a_missing_dataset_says_what_to_put_where(tmp_path):
+    facts = json.loads(run("info", "alchemy", "--data", tmp_path, "--json"))
+    assert facts["ready"] == "missing"
+    assert "TU/alchemy_full/raw/alchemy_full_A.txt" in facts["needs"]
+    assert str(tmp_path) in facts["needs"]
+
+
+def test_prepare_an_embedded_dataset():
+    assert json.loads(run("prepare", "planted-motif", "--json"))["graphs"] == 1000
+
+
+def test_prepare_own_molecules(tmp_path):
+    (tmp_path / "a.csv").write_text("mol,a,b\nCCO,1,2\nbad,1,2\nCC,3,\nCCC,5,6\nCCO,1,2\nN,7,8\n")
+    words = ("prepare", tmp_path / "a.csv", "--smiles", "mol", "--target", "a", "--target", "b")
+    facts = json.loads(run(*words, "--rejected", tmp_path / "r.csv", "--json"))
+    assert facts["graphs"] == 4
+    assert facts["targets"] == 2
+    assert facts["rejected"] == f"2 rows, listed in {tmp_path / 'r.csv'}"
+    assert (tmp_path / "r.csv").read_text().splitlines()[1:] == [
+        "3,bad,unreadable SMILES",
+        "6,CCO,duplicate of line 2",
+    ]
+
+
+def test_prepare_own_graphs(tmp_path):
+    (tmp_path / "a.g6").write_text("Bw\nCF\nC~\nDQc\n")
+    (tmp_path / "y.txt").write_text("1\n2\n3\n4\n")
+    facts = json.loads(run("prepare", tmp_path / "a.g6", "--labels", tmp_path / "y.txt", "--json"))
+    assert facts["graphs"] == 4
+
+
+def test_errors_are_osans(tmp_path):
+    for words in (("info", "nope"), ("prepare", "nope"), ("prepare", tmp_path / "none.csv")):
+        with pytest.raises(OsanError):
+            run(*words)
+
+
+def test_one_line_and_exit_code_two(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    result = subprocess.run(
+        [sys.executable, "-c", "from osan.cli import main; main()", "data", "prepare", "a.csv"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert result.stderr == "osan: a.csv, line 1: no column 'smiles'; the header has x\n"

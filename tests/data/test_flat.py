@@ -1,0 +1,150 @@
+"""The flat storage against PyG's own collation."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+
+from osan.data import FlatLoader, flatten
+from osan.data.flat import FlatDataset, concatenate
+from osan.data.published import compact
+from osan.errors import OsanError
+
+
+def random_graph(seed: int, size: int, arcs: int) -> Data:
+    g = torch.Generator().manual_seed(seed)
+    return Data(
+        x=torch.randn(size, 3, generator=g),
+        edge_index=torch.randint(0, size, (2, arcs), generator=g),
+        edge_attr=torch.randint(0, 4, (arcs, 2), generator=g),
+        y=torch.randn(1, 2, generator=g),
+    )
+
+
+graph_lists = st.lists(
+    st.builds(random_graph, st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 9)),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph_lists, st.data())
+def test_batch_equals_pygs_collation(graphs, data):
+    flat = flatten(graphs)
+    picks = data.draw(st.lists(st.integers(0, len(graphs) - 1), min_size=1, max_size=10))
+    ours = flat.batch(torch.tensor(picks))
+    theirs = Batch.from_data_list([graphs[i] for i in picks])
+    for name in ("x", "edge_index", "edge_attr", "y", "batch", "ptr"):
+        assert torch.equal(ours[name], theirs[name]), name
+        assert ours[name].dtype == theirs[name].dtype
+    assert ours.num_graphs == theirs.num_graphs == len(picks)
+    assert ours.num_nodes == theirs.num_nodes
+    assert ours.graph_id.tolist() == picks
+    for single, i in zip(ours.to_data_list(), picks, strict=True):
+        for name in ("x", "edge_index", "edge_attr", "y"):
+            assert torch.equal(single[name], graphs[i][name])
+        assert single.num_nodes == graphs[i].num_nodes
+
+
+@settings(max_examples=30, deadline=None)
+@given(graph_lists)
+def test_items_are_the_graphs(graphs):
+    flat = flatten(graphs)
+    assert len(flat) == len(graphs)
+    for ours, theirs in zip(flat, graphs, strict=True):
+        for name in ("x", "edge_index", "edge_attr", "y"):
+            assert torch.equal(ours[name], theirs[name])
+    assert torch.equal(flat.num_vertices, torch.tensor([g.num_nodes for g in graphs]))
+    assert torch.equal(flat.num_arcs, torch.tensor([g.edge_index.shape[1] for g in graphs]))
+
+
+def test_pygs_dataloader_and_ours_give_the_same_batches():
+    flat = flatten([random_graph(i, 1 + i % 5, i % 7) for i in range(23)]).subset(torch.arange(22, -1, -2))
+    ours, theirs = list(FlatLoader(flat, 5)), list(DataLoader(flat, 5))
+    assert len(ours) == len(theirs) == len(FlatLoader(flat, 5)) == 3
+    for a, b in zip(ours, theirs, strict=True):
+        for name in ("x", "edge_index", "edge_attr", "y", "batch", "ptr", "graph_id"):
+            assert torch.equal(a[name], b[name]), name
+
+
+def test_subset_keeps_ids_and_shares_storage():
+    flat = flatten([random_graph(i, 3, 4) for i in range(10)])
+    part = flat.subset(torch.tensor([7, 2, 5]))
+    assert part.tensors["x"] is flat.tensors["x"]
+    assert part.batch(torch.tensor([0, 2])).graph_id.tolist() == [7, 5]
+    assert part[1:].ids.tolist() == [2, 5]
+    assert part[[0, -1]].ids.tolist() == [7, 5]
+    assert part[np.int64(1)].graph_id.item() == part[-2].graph_id.item() == 2
+    assert torch.equal(part.y, flat.y[[7, 2, 5]])
+    own = compact(part)
+    assert own.ids.tolist() == [0, 1, 2]
+    for a, b in zip(own, part, strict=True):
+        assert torch.equal(a.x, b.x)
+        assert torch.equal(a.edge_index, b.edge_index)
+
+
+def test_concatenate():
+    graphs = [random_graph(i, 2 + i, 3) for i in range(5)]
+    joined, whole = concatenate([flatten(graphs[:2]), flatten(graphs[2:])]), flatten(graphs)
+    assert torch.equal(joined.vertex_ptr, whole.vertex_ptr)
+    assert all(torch.equal(joined.tensors[name], whole.tensors[name]) for name in whole.tensors)
+
+
+def test_an_epoch_holds_every_graph_once_in_an_order_fixed_by_the_generator():
+    flat = flatten([random_graph(i, 2, 1) for i in range(50)])
+    epochs = []
+    for _ in range(2):
+        loader = FlatLoader(flat, 8, shuffle=True, generator=torch.Generator().manual_seed(3))
+        epochs.append([batch.graph_id.tolist() for batch in loader])
+    assert epochs[0] == epochs[1]
+    flattened = [i for batch in epochs[0] for i in batch]
+    assert sorted(flattened) == list(range(50))
+    assert flattened != list(range(50))
+    loader = FlatLoader(flat, 8, shuffle=True)
+    assert [b.graph_id.tolist() for b in loader] != [b.graph_id.tolist() for b in loader]
+
+
+def test_vertices_without_features_get_one_constant_label():
+    flat = flatten([Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3)])
+    assert flat.tensors["x"].tolist() == [[0], [0], [0]]
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [
+        ([], "there are no graphs"),
+        ([Data(x=torch.ones(2, 1))], "no edge_index"),
+        (
+            [random_graph(0, 2, 1), Data(x=torch.ones(2, 3), edge_index=torch.zeros(2, 0, dtype=torch.long))],
+            "graph 1",
+        ),
+        (
+            [random_graph(0, 2, 1), random_graph(1, 2, 1).update({"x": torch.ones(2, 4)})],
+            r"graph 1: x must have shape \('rows', 3\)",
+        ),
+        (
+            [random_graph(0, 2, 1).update({"edge_index": torch.tensor([[0], [5]])})],
+            "graph 0: edge_index joins 0 and 5",
+        ),
+        ([random_graph(0, 2, 1).update({"edge_attr": torch.ones(4, 2)})], "edge_attr has 4 rows where 1"),
+    ],
+)
+def test_graphs_that_do_not_fit_together(graphs, message):
+    with pytest.raises(OsanError, match=message):
+        flatten(graphs)
+
+
+def test_wrong_requests():
+    flat = flatten([random_graph(0, 2, 1)])
+    with pytest.raises(OsanError, match="batch_size must be at least 1, got 0"):
+        FlatLoader(flat, 0)
+    with pytest.raises(OsanError, match="the graphs 0 to 0"):
+        flat.subset(torch.tensor([1]))
+    with pytest.raises(OsanError, match="empty index"):
+        flat.subset(torch.tensor([], dtype=torch.long))
+    with pytest.raises(OsanError, match="vertex_ptr must ascend"):
+        FlatDataset(flat.tensors, torch.tensor([0, -2]), flat.edge_ptr)

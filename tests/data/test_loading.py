@@ -1,0 +1,251 @@
+"""Loading: cache, downloads, missing networks, broken files."""
+
+import functools
+import gzip
+import http.server
+import shutil
+import socket
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from torch_geometric.datasets import TUDataset
+
+from osan.data import load, names
+from osan.data.catalogue import PUBLISHED
+from osan.data.loading import cached_file, prepare
+from osan.errors import OsanError
+
+
+@pytest.fixture
+def write_alchemy(write_tu):
+    """Writes the raw files of Alchemy in small, with or without the files of its subset."""
+
+    def write(root: Path, graphs: int = 40, index: bool = True) -> dict[str, np.ndarray]:
+        folder = root / "TU" / "alchemy_full"
+        written = write_tu(folder / "raw", "alchemy_full", graphs)
+        if index:
+            (folder / "train.index").write_text(",".join(map(str, range(30))))
+            (folder / "val.index").write_text("\n".join(map(str, range(30, 35))))
+            (folder / "test.index").write_text(" ".join(map(str, range(39, 34, -1))) + "\n")
+        return written
+
+    return write
+
+
+def leftovers(cache: Path) -> list[str]:
+    """What a failed attempt left in the cache."""
+    return sorted(p.name for p in cache.iterdir()) if cache.is_dir() else []
+
+
+def test_alchemy_from_a_tu_folder_with_index_files(write_alchemy, tmp_path):
+    written = write_alchemy(tmp_path)
+    task = load("alchemy", tmp_path, cache=tmp_path / "cache")
+    assert task.kind == "regression"
+    assert task.num_targets == 12
+    assert task.split == "official"
+    assert task.train.ids.tolist() == list(range(30))
+    assert task.test.ids.tolist() == [39, 38, 37, 36, 35]
+    whole = task.train.subset(torch.arange(40))
+    assert torch.equal(whole.num_vertices, torch.from_numpy(written["sizes"]))
+    np.testing.assert_allclose(whole.y.numpy(), written["y"], atol=1e-5)
+    np.testing.assert_allclose(task.normalisation.mean.numpy(), written["y"][:30].mean(axis=0), atol=1e-5)
+    x = torch.nn.functional.one_hot(torch.from_numpy(written["labels"]), 6).float()
+    assert torch.equal(whole.tensors["x"], x)
+    assert task.vertex_features.width == 6
+    assert task.edge_features.width == 4
+    start = np.cumsum([0, *written["sizes"]])
+    offset = torch.repeat_interleave(torch.from_numpy(start[:-1]), whole.edge_ptr.diff())
+    arcs = (whole.tensors["edge_index"] + offset + 1).t().tolist()
+    assert sorted(map(tuple, arcs)) == sorted(map(tuple, written["arcs"].tolist()))
+
+
+def test_alchemy_without_index_files_draws_the_12000_by_seed(write_alchemy, tmp_path):
+    write_alchemy(tmp_path, graphs=12_050, index=False)
+    first, second, other = (
+        load("alchemy", tmp_path, cache=tmp_path / "cache", seed=seed) for seed in (1, 1, 2)
+    )
+    assert [len(part) for part in first.splits.values()] == [10_000, 1_000, 1_000]
+    assert first.split == "random (10000, 1000, 1000) of 12050, seed 1"
+    assert torch.equal(first.test.ids, second.test.ids)
+    assert not torch.equal(first.test.ids, other.test.ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,2,x", "train.index, line 1: expected integers from 0 to 39, got 'x'"),
+        ("1\n40", "line 2"),
+        ("", "no index"),
+    ],
+)
+def test_wrong_index_files(write_alchemy, tmp_path, text, message):
+    write_alchemy(tmp_path)
+    (tmp_path / "TU" / "alchemy_full" / "train.index").write_text(text)
+    with pytest.raises(OsanError, match=message):
+        load("alchemy", tmp_path, cache=tmp_path / "cache")
+
+
+def test_overlapping_index_files(write_alchemy, tmp_path):
+    write_alchemy(tmp_path)
+    (tmp_path / "TU" / "alchemy_full" / "train.index").write_text("30")
+    with pytest.raises(OsanError, match="overlap"):
+        load("alchemy", tmp_path, cache=tmp_path / "cache")
+
+
+def test_the_cache_is_used_rebuilt_when_damaged_and_when_raw_files_change(write_alchemy, tmp_path):
+    write_alchemy(tmp_path)
+    cache = tmp_path / "cache"
+    first = load("alchemy", tmp_path, cache=cache)
+    (file,) = cache.iterdir()
+    stamp = file.stat().st_mtime_ns
+    load("alchemy", tmp_path, cache=cache)
+    assert file.stat().st_mtime_ns == stamp
+    file.write_bytes(file.read_bytes()[:1000])
+    again = load("alchemy", tmp_path, cache=cache)
+    assert torch.equal(again.train.y, first.train.y)
+    assert leftovers(cache) == [file.name]
+    targets = tmp_path / "TU" / "alchemy_full" / "raw" / "alchemy_full_graph_attributes.txt"
+    lines = targets.read_text().splitlines()
+    targets.write_text("\n".join([lines[0].replace(lines[0].split(",")[0], "123.0"), *lines[1:], ""]))
+    assert float(load("alchemy", tmp_path, cache=cache).train.y[0, 0]) == 123.0
+    assert len(leftovers(cache)) == 2
+
+
+def test_raw_files_are_only_read(write_alchemy, tmp_path):
+    write_alchemy(tmp_path)
+    before = {p: p.read_bytes() for p in (tmp_path / "TU").rglob("*") if p.is_file()}
+    load("alchemy", tmp_path, cache=tmp_path / "cache")
+    assert {p: p.read_bytes() for p in (tmp_path / "TU").rglob("*") if p.is_file()} == before
+
+
+@pytest.fixture
+def server(write_tu, tmp_path, monkeypatch):
+    """A web server that TUDataset downloads from."""
+    served = tmp_path / "served"
+    write_tu(tmp_path / "alchemy_full", "alchemy_full", 40)
+    served.mkdir()
+    with zipfile.ZipFile(served / "alchemy_full.zip", "w") as archive:
+        for file in (tmp_path / "alchemy_full").iterdir():
+            archive.write(file, f"alchemy_full/{file.name}")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            pass
+
+    handler = functools.partial(Quiet, directory=served)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        monkeypatch.setattr(TUDataset, "url", f"http://127.0.0.1:{running.server_port}")
+        yield served
+        running.shutdown()
+
+
+def test_download_into_the_cache(server, tmp_path, monkeypatch):
+    monkeypatch.delenv("OSAN_DATA", raising=False)
+    cache = tmp_path / "cache"
+    source = PUBLISHED["alchemy"]
+    with pytest.raises(OsanError, match="osan data prepare alchemy"):
+        prepare(source, cache=cache)
+    fetched = prepare(source, cache=cache, download=True)
+    assert len(fetched.graphs) == 40
+    assert sorted(leftovers(cache)) == sorted(["raw", cached_file(source, cache / "raw", cache).name])
+    assert {p.name for p in (cache / "raw" / "TU" / "alchemy_full").iterdir()} == {"raw"}
+    # From now on no network is needed.
+    (server / "alchemy_full.zip").unlink()
+    again = prepare(source, cache=cache)
+    assert torch.equal(again.graphs.tensors["x"], fetched.graphs.tensors["x"])
+
+
+def test_a_broken_download_leaves_nothing(server, tmp_path, monkeypatch):
+    monkeypatch.delenv("OSAN_DATA", raising=False)
+    whole = (server / "alchemy_full.zip").read_bytes()
+    (server / "alchemy_full.zip").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(OsanError, match="alchemy could not be downloaded"):
+        prepare(PUBLISHED["alchemy"], cache=tmp_path / "cache", download=True)
+    assert leftovers(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize("name", ["zinc", "ogbg-molesol", "exp", "proteins"])
+def test_without_files_and_network_one_line_says_what_to_put_where(name, tmp_path, monkeypatch):
+    def unreachable(*args, **kwargs):
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unreachable)
+    monkeypatch.delenv("OSAN_DATA", raising=False)
+    with pytest.raises(OsanError) as caught:
+        load(name, cache=tmp_path / "cache", download=True)
+    message = str(caught.value)
+    assert "could not be downloaded" in message
+    assert all(f"{PUBLISHED[name].folder}/{file}" in message for file in PUBLISHED[name].files)
+    assert leftovers(tmp_path / "cache") == []
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_truncated_ogb_archives(osan_data, tmp_path_factory, data):
+    """Any file of the dataset cut off anywhere: an error that names the file and a line, an empty cache."""
+    root = tmp_path_factory.mktemp("ogb")
+    target = root / "ogb" / "ogbg_molfreesolv"
+    shutil.copytree(osan_data / "ogb" / "ogbg_molfreesolv", target, copy_function=shutil.copyfile)
+    for folder in (root / "ogb").rglob("*"):
+        folder.chmod(0o755)
+    file = data.draw(st.sampled_from(sorted(p for p in target.rglob("*.csv.gz") if "mapping" not in p.parts)))
+    content = file.read_bytes()
+    file.write_bytes(content[: data.draw(st.integers(0, len(content) - 1))])
+    with pytest.raises(
+        OsanError, match=rf"{file.name}, line \d+: the compressed file is cut off|No columns|could not"
+    ):
+        load("ogbg-molfreesolv", root, cache=root / "cache")
+    assert leftovers(root / "cache") == []
+
+
+def test_ogb_files_of_inconsistent_lengths(osan_data, tmp_path):
+    target = tmp_path / "ogb" / "ogbg_molfreesolv"
+    shutil.copytree(osan_data / "ogb" / "ogbg_molfreesolv", target, copy_function=shutil.copyfile)
+    for path in (tmp_path / "ogb").rglob("*"):
+        path.chmod(0o755)
+    file = target / "raw" / "node-feat.csv.gz"
+    lines = gzip.decompress(file.read_bytes()).splitlines(keepends=True)
+    file.write_bytes(gzip.compress(b"".join(lines[:-3])))
+    with pytest.raises(OsanError, match="ogbg-molfreesolv"):
+        load("ogbg-molfreesolv", tmp_path, cache=tmp_path / "cache")
+    assert leftovers(tmp_path / "cache") == []
+
+
+def test_truncated_zinc_pickle(osan_data, tmp_path):
+    shutil.copytree(osan_data / "ZINC" / "raw", tmp_path / "ZINC" / "raw", copy_function=shutil.copyfile)
+    (tmp_path / "ZINC" / "raw").chmod(0o755)
+    file = tmp_path / "ZINC" / "raw" / "train.pickle"
+    file.write_bytes(file.read_bytes()[:100_000])
+    with pytest.raises(OsanError, match=r"zinc: the raw files in .*ZINC could not be read"):
+        load("zinc", tmp_path, cache=tmp_path / "cache")
+    assert leftovers(tmp_path / "cache") == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"name": "nope"}, "unknown dataset 'nope'; known are zinc, "),
+        ({"name": "alchemy", "split": "stratified"}, "has no split 'stratified'; it has official, random"),
+        ({"name": "alchemy", "fold": 1}, "the official split of alchemy has no folds"),
+        ({"name": "alchemy", "distances": True}, "alchemy has no option 'distances'; it has none"),
+        ({"name": "planted-motif", "fold": 0}, "generated with its split"),
+        ({"name": "planted-motif", "k": 2}, "planted-motif has no option 'k'; it has num_graphs"),
+    ],
+)
+def test_wrong_requests(write_alchemy, tmp_path, request_, message):
+    write_alchemy(tmp_path)
+    with pytest.raises(OsanError, match=message):
+        load(root=tmp_path, cache=tmp_path / "cache", **request_)
+
+
+def test_every_name_is_there():
+    assert {"zinc", "qm9", "alchemy", "ogbg-molesol", "ogbg-molbace", "proteins", "exp", "cexp", "csl"} < set(
+        names()
+    )

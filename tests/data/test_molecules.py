@@ -1,0 +1,177 @@
+"""Own molecules: features, rejected rows, splits and malformed files."""
+
+import contextlib
+import csv
+import math
+import os
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ogb.utils.mol import smiles2graph
+
+from osan.data import load_table
+from osan.errors import OsanError
+
+GOOD = ["CCO", "c1ccccc1", "CC(=O)O", "C", "N#N", "C[C@H](O)Cl", "C/C=C/C", "[Na+].[Cl-]", "CCN", "CCCC"]
+
+
+def write(path, rows, header=("smiles", "y")):
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        csv.writer(stream).writerows([header, *rows])
+    return path
+
+
+def every(task):
+    return task.train.subset(torch.arange(len(task.train.vertex_ptr) - 1))
+
+
+def test_features_are_those_of_ogb(tmp_path):
+    task = load_table(write(tmp_path / "a.csv", [(s, i) for i, s in enumerate(GOOD)]))
+    whole = every(task)
+    assert len(whole) == len(GOOD)
+    assert whole.y[:, 0].tolist() == list(range(len(GOOD)))
+    for graph, smiles in zip(whole, GOOD, strict=True):
+        theirs = smiles2graph(smiles)
+        assert torch.equal(graph.x, torch.from_numpy(theirs["node_feat"]))
+        assert torch.equal(graph.edge_index, torch.from_numpy(theirs["edge_index"]))
+        assert torch.equal(graph.edge_attr, torch.from_numpy(theirs["edge_feat"]))
+    assert task.vertex_features.sizes == (119, 5, 12, 12, 10, 6, 6, 2, 2)
+    assert task.edge_features.sizes == (5, 6, 2)
+
+
+def test_bad_rows_are_listed_and_the_rest_is_used(tmp_path):
+    rows = [
+        ("CCO", 1),
+        ("xyz", 2),
+        ("C(", 3),
+        ("", 4),
+        ("OCC", 5),
+        ("CN", ""),
+        ("CC", 6),
+        ("C1CC1", "NaN"),
+        ("N", 7),
+    ]
+    task = load_table(write(tmp_path / "a.csv", rows), rejected=tmp_path / "out" / "rejected.csv")
+    assert every(task).y[:, 0].tolist() == [1, 6, 7]
+    with (tmp_path / "out" / "rejected.csv").open(newline="") as stream:
+        listed = list(csv.reader(stream))
+    assert listed == [
+        ["line", "smiles", "reason"],
+        ["3", "xyz", "unreadable SMILES"],
+        ["4", "C(", "unreadable SMILES"],
+        ["5", "", "empty SMILES"],
+        ["6", "OCC", "duplicate of line 2"],
+        ["7", "CN", "missing target"],
+        ["9", "C1CC1", "missing target"],
+    ]
+    assert os.listdir(tmp_path / "out") == ["rejected.csv"]
+
+
+def test_single_missing_targets_stay_missing_and_do_not_count(tmp_path):
+    rows = [(s, i, "" if i % 3 else 10 * i) for i, s in enumerate(GOOD)]
+    task = load_table(write(tmp_path / "a.csv", rows, ("smiles", "a", "b")), targets=["b", "a"], seed=1)
+    assert task.num_targets == 2
+    whole = every(task).y
+    assert [math.isnan(v) for v in whole[:, 0].tolist()] == [bool(i % 3) for i in range(len(GOOD))]
+    train = task.train.y.numpy()
+    np.testing.assert_allclose(task.normalisation.mean, np.nanmean(train, axis=0), rtol=1e-6)
+
+
+def test_molecules_without_atoms_and_empty_files(tmp_path):
+    with pytest.raises(OsanError, match=r"none of its 2 rows can be used \(line 2: unreadable SMILES"):
+        load_table(write(tmp_path / "a.csv", [("xyz", 1), ("C", "")]), rejected=tmp_path / "rejected.csv")
+    assert (tmp_path / "rejected.csv").exists()
+    with pytest.raises(OsanError, match=r"none of its 0 rows can be used \(it has no rows\)"):
+        load_table(write(tmp_path / "a.csv", []))
+
+
+def test_classes(tmp_path):
+    rows = [(s, ("low", "high", "mid")[i % 3]) for i, s in enumerate(GOOD)]
+    task = load_table(write(tmp_path / "a.csv", [*rows, ("S", "")]), kind="multiclass")
+    assert task.num_targets == task.num_classes == 3
+    assert task.metric == "accuracy"
+    assert every(task).y.tolist() == [{"high": 0, "low": 1, "mid": 2}[name] for _, name in rows]
+    task = load_table(
+        write(tmp_path / "b.csv", [(s, i % 2) for i, s in enumerate(GOOD)]), kind="binary", metric="rocauc"
+    )
+    assert every(task).y[:, 0].tolist() == [float(i % 2) for i in range(len(GOOD))]
+    assert task.metric == "rocauc"
+
+
+def test_splits(tmp_path):
+    names = ["train"] * 6 + ["valid"] * 2 + ["test"] * 2
+    path = write(
+        tmp_path / "a.csv",
+        [(s, i, n) for i, (s, n) in enumerate(zip(GOOD, names, strict=True))],
+        ("smiles", "y", "part"),
+    )
+    given_ = load_table(path, split="part")
+    assert given_.test.ids.tolist() == [8, 9]
+    random = load_table(path, seed=4)
+    assert torch.equal(random.test.ids, load_table(path, seed=4).test.ids)
+    rings = [f"{'C' * n}c1ccccc1" for n in range(1, 9)] + ["C1CC1", "c1ccncc1"]
+    path = write(tmp_path / "b.csv", [(s, i) for i, s in enumerate(rings)])
+    scaffold = load_table(path, split="scaffold")
+    assert sorted(scaffold.train.ids.tolist()) == list(range(8))
+    with pytest.raises(OsanError, match="no column 'nope'"):
+        load_table(path, split="nope")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([("C", "1"), ("N", "abc")], {}, r"a\.csv, line 3, column y: expected a number, got 'abc'"),
+        ([("C", "1"), ("N", "2")], {"kind": "binary"}, r"a\.csv, line 3, column y: expected 0 or 1, got '2'"),
+        ([("C", "a"), ("N", "a")], {"kind": "multiclass"}, "at least two classes"),
+        ([("C", "1")], {"kind": "nope"}, "kind must be regression, binary or multiclass, got 'nope'"),
+        ([("C", "1")], {"targets": "z"}, "no column 'z'"),
+        ([("C", "1")], {"targets": []}, "at least one column"),
+        ([("C", "1")], {"targets": ["y", "y"]}, "asked for twice"),
+        ([("C", "1")], {"targets": ["y", "smiles"], "kind": "multiclass"}, "twice|one target column"),
+        ([("C", "1"), ("N", "2")], {}, "a split needs at least 3 graphs, got 2"),
+    ],
+)
+def test_wrong_requests_and_mixed_types(tmp_path, rows, options, message):
+    with pytest.raises(OsanError, match=message):
+        load_table(write(tmp_path / "a.csv", rows), **options)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_any_bytes_give_a_task_or_an_error(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("fuzz")
+    good = "smiles,y,part\n" + "".join(f"{s},{i % 2},train\n" for i, s in enumerate(GOOD))
+    content = bytearray(good.encode())
+    if data.draw(st.booleans()):
+        for _ in range(data.draw(st.integers(1, 4))):
+            start = data.draw(st.integers(0, len(content)))
+            end = data.draw(st.integers(start, min(len(content), start + 4)))
+            content[start:end] = data.draw(
+                st.one_of(st.binary(max_size=3), st.sampled_from([b'"', b"\n", b"\0", b",", b"1e999"]))
+            )
+    else:
+        content = data.draw(st.binary(max_size=80))
+    path = folder / "a.csv"
+    path.write_bytes(content)
+    with contextlib.suppress(OsanError):
+        load_table(
+            path,
+            kind=data.draw(st.sampled_from(["regression", "binary", "multiclass"])),
+            split=data.draw(st.sampled_from(["random", "scaffold", "part"])),
+            rejected=folder / "out" / "rejected.csv",
+        )
+    assert not (folder / "out").exists() or os.listdir(folder / "out") == ["rejected.csv"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=30))
+def test_any_text_is_a_molecule_or_rejected(tmp_path_factory, text):
+    path = tmp_path_factory.mktemp("smiles") / "a.csv"
+    rows = [(s, i) for i, s in enumerate(GOOD)]
+    with contextlib.suppress(OsanError):  # such as surrogates or line breaks that break the file itself
+        write(path, [*rows, (text, 1)])
+        task = load_table(path)
+        assert len(every(task)) in (len(GOOD), len(GOOD) + 1)

@@ -1,0 +1,167 @@
+"""Own graphs: graph6 with labels, PyG lists; nothing is built from a file but tensors and PyG's classes."""
+
+import contextlib
+import pickle
+
+import networkx as nx
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Data
+
+from osan.data import load_graphs
+from osan.data.own import read_pt
+from osan.errors import OsanError
+
+
+@pytest.fixture
+def graph6(tmp_path):
+    path = tmp_path / "graphs.g6"
+    path.write_bytes(b"".join(nx.to_graph6_bytes(nx.cycle_graph(n), header=False) for n in range(3, 13)))
+    return path
+
+
+def whole(task):
+    return task.train.subset(torch.arange(len(task.train.vertex_ptr) - 1))
+
+
+def test_graph6_with_labels(graph6, tmp_path):
+    labels = tmp_path / "labels.txt"
+    labels.write_text("".join(f"{n}, {n / 2}\n" for n in range(10)))
+    task = load_graphs(graph6, labels=labels)
+    assert task.num_targets == 2
+    assert whole(task).y.tolist() == [[n, n / 2] for n in range(10)]
+    for n, graph in enumerate(whole(task), 3):
+        assert nx.is_isomorphic(nx.Graph(graph.edge_index.t().tolist()), nx.cycle_graph(n))
+        assert graph.num_edges == 2 * n
+    labels.write_text("".join("even\n" if n % 2 == 0 else "odd\n" for n in range(10)))
+    task = load_graphs(graph6, labels=labels, kind="multiclass")
+    assert whole(task).y.tolist() == [n % 2 for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        (b"1\n" * 9, "regression", r"labels\.txt, line 10: expected 10 lines, one per graph, got 9"),
+        (b"1\n" * 11, "regression", r"labels\.txt, line 11: expected 10 lines"),
+        (b"1\n" * 4 + b"x\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected a number, got 'x'"),
+        (b"1\n" * 4 + b"1 2\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected 1 values, got 2"),
+        (b"1\n" * 4 + b"\xff\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: not UTF-8"),
+        (b"0\n" * 9 + b"2\n", "binary", r"graph 9: a binary target must be 0 or 1, got \[2\.0\]"),
+        (b"0 1\n" * 10, "multiclass", "one class per line"),
+        (b"a\n" * 10, "multiclass", "at least two classes"),
+    ],
+)
+def test_wrong_labels(graph6, tmp_path, text, kind, message):
+    (tmp_path / "labels.txt").write_bytes(text)
+    with pytest.raises(OsanError, match=message):
+        load_graphs(graph6, labels=tmp_path / "labels.txt", kind=kind)
+
+
+def test_wrong_requests(graph6, tmp_path):
+    with pytest.raises(OsanError, match="needs labels"):
+        load_graphs(graph6)
+    with pytest.raises(OsanError, match="kind must be"):
+        load_graphs(graph6, kind="nope")
+    with pytest.raises(OsanError, match="NAME_A"):
+        load_graphs(tmp_path)
+
+
+def pyg_list(count=12):
+    g = torch.Generator().manual_seed(0)
+    return [
+        Data(
+            x=torch.randint(0, 5, (n + 2, 2), generator=g),
+            edge_index=torch.tensor([[0, 1], [1, 0]]),
+            edge_attr=torch.rand(2, 3, generator=g),
+            y=torch.tensor([[float(n)]]),
+            note="kept out",
+        )
+        for n in range(count)
+    ]
+
+
+def test_pyg_list(tmp_path):
+    graphs = pyg_list()
+    torch.save(graphs, tmp_path / "a.pt")
+    task = load_graphs(tmp_path / "a.pt")
+    assert task.vertex_features.sizes == tuple(
+        int(s) + 1 for s in torch.cat([g.x for g in graphs]).max(0).values
+    )
+    assert task.edge_features.width == 3
+    for ours, theirs in zip(whole(task), graphs, strict=True):
+        assert torch.equal(ours.x, theirs.x)
+        assert torch.equal(ours.edge_index, theirs.edge_index)
+        assert torch.equal(ours.edge_attr, theirs.edge_attr)
+        assert torch.equal(ours.y, theirs.y)
+
+
+class Evil:
+    """What a harmful pickle looks like: loading it would call a function."""
+
+    def __reduce__(self):
+        return (open, ("harm", "w"))
+
+
+@pytest.mark.parametrize("save", [torch.save, lambda obj, path: path.write_bytes(pickle.dumps(obj))])
+def test_code_in_a_file_is_never_run(tmp_path, monkeypatch, save):
+    monkeypatch.chdir(tmp_path)
+    save([Evil()], tmp_path / "a.pt")
+    with pytest.raises(OsanError, match="can be loaded safely"):
+        read_pt(tmp_path / "a.pt")
+    assert not (tmp_path / "harm").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"a": 1}, "expected a list of PyG Data, got dict"),
+        ([], "expected a list of PyG Data"),
+        ([torch.ones(2)], "graph 0: expected a PyG Data, got Tensor"),
+        ([Data(x=torch.ones(2, 1), y=torch.ones(1))], "graph 0: edge_index must be a tensor, got NoneType"),
+        ([Data(x=torch.ones(2, 1), edge_index=torch.zeros(2, 0).long())], "graph 0: y must be a tensor"),
+        (
+            [Data(x=torch.ones(2, 1), edge_index=torch.zeros(2, 3), y=torch.ones(1))],
+            r"edge_index must be int64 of shape \(2, arcs\), got torch.float32",
+        ),
+        ([Data(edge_index=torch.zeros(2, 1).long(), y=torch.ones(1))], "number of vertices is unknown"),
+        (
+            [
+                Data(
+                    x=torch.ones(2, 1),
+                    edge_index=torch.zeros(2, 1).long(),
+                    edge_attr=torch.ones(3, 1),
+                    y=torch.ones(1),
+                )
+            ],
+            "edge_attr must have 1 rows, one per arc, got 3",
+        ),
+        ([Data(x=torch.ones(2, 1), edge_index=torch.full((2, 1), 7), y=torch.ones(1))] * 3, "joins 7 and 7"),
+    ],
+)
+def test_lists_that_are_not_graphs(tmp_path, content, message):
+    torch.save(content, tmp_path / "a.pt")
+    with pytest.raises(OsanError, match=message):
+        load_graphs(tmp_path / "a.pt")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(OsanError, match="does not exist"):
+        load_graphs(tmp_path / "none.pt")
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_mutated_lists_never_give_a_traceback(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("pt") / "a.pt"
+    torch.save(pyg_list(4), path)
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        content = content[: data.draw(st.integers(0, len(content)))]
+    for _ in range(data.draw(st.integers(1, 4))):
+        if content:
+            content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content)
+    with contextlib.suppress(OsanError):
+        load_graphs(path)

@@ -1,0 +1,88 @@
+"""Tables with line numbers; malformed ones name file and line."""
+
+import gzip
+
+import pytest
+
+from osan.data.table import number, read_table
+from osan.errors import OsanError
+
+
+def write(tmp_path, content, name="a.csv"):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+def test_quotes_line_breaks_blank_lines_and_bom(tmp_path):
+    content = '\ufeffsmiles,y\r\n"C,C",1\r\n\r\n"N\n",2\r\nO , 3\r\n'.encode()
+    table = read_table(write(tmp_path, content), ["smiles", "y"])
+    assert table.columns == {"smiles": ["C,C", "N", "O"], "y": ["1", "2", "3"]}
+    assert table.lines == [2, 4, 6]
+
+
+def test_compressed_and_tab_separated(tmp_path):
+    path = write(tmp_path, gzip.compress(b"a\tb\n1\t2\n"), "a.tsv.gz")
+    assert read_table(path, ["b"]).columns == {"b": ["2"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"a\.csv, line 1: the file is empty"),
+        (b"x,y\n1,2\n", r"a\.csv, line 1: no column 'smiles'; the header has x, y"),
+        (b"smiles,smiles\n1,2\n", "more than one column 'smiles'"),
+        (b"smiles,y\nC,1\nC\n", r"a\.csv, line 3: expected 2 fields as in the header, got 1"),
+        (b"smiles,y\nC,1,2\n", r"a\.csv, line 2: expected 2 fields as in the header, got 3"),
+        (b'smiles,y\nC,1\nC,"2\n', r"a\.csv, line 3: broken CSV"),
+        (b'smiles,y\nC,1\n"C"x,2\n', r"a\.csv, line 3: broken CSV"),
+        (b"smiles,y\nC,1\n\xe9,2\n", r"a\.csv, line 3: not UTF-8 text \(byte 0xe9\)"),
+        (b"\xff\xfes\0m\0", r"a\.csv, line 1: not UTF-8"),
+    ],
+)
+def test_malformed_csv(tmp_path, content, message):
+    with pytest.raises(OsanError, match=message):
+        read_table(write(tmp_path, content), ["smiles"])
+
+
+def test_truncated_gzip_names_the_line(tmp_path):
+    import random
+
+    rows = random.Random(0)
+    content = gzip.compress(
+        b"smiles,y\n" + b"".join(b"C,%d\n" % rows.randrange(10**9) for _ in range(50_000))
+    )
+    with pytest.raises(OsanError, match=r"a\.csv\.gz, line \d{4,}: the compressed file is cut off"):
+        read_table(write(tmp_path, content[: len(content) // 2], "a.csv.gz"), ["smiles"])
+    with pytest.raises(OsanError, match="line 1: the compressed file is cut off or damaged"):
+        read_table(write(tmp_path, b"not gzip", "b.csv.gz"), ["smiles"])
+
+
+def test_missing_file_and_folder(tmp_path):
+    with pytest.raises(OsanError, match="cannot be read: No such file"):
+        read_table(tmp_path / "nothing.csv", ["a"])
+    with pytest.raises(OsanError, match="cannot be read: Is a directory"):
+        read_table(tmp_path, ["a"])
+
+
+def test_parquet(tmp_path):
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    table = arrow.table({"smiles": ["C", None, "N"], "y": [1.5, None, 2.0], "other": [1, 2, 3]})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    read = read_table(tmp_path / "a.parquet", ["smiles", "y"])
+    assert read.columns == {"smiles": ["C", "", "N"], "y": ["1.5", "", "2.0"]}
+    assert read.lines == [1, 2, 3]
+    with pytest.raises(OsanError, match="no single column 'z'; the file has smiles, y, other"):
+        read_table(tmp_path / "a.parquet", ["z"])
+    content = (tmp_path / "a.parquet").read_bytes()
+    for broken in (b"", b"PAR1", content[: len(content) // 2], b"x" * 100):
+        with pytest.raises(OsanError, match="not a readable Parquet file"):
+            read_table(write(tmp_path, broken, "b.parquet"), ["smiles"])
+
+
+@pytest.mark.parametrize("text", ["abc", "1,5", "--1", "inf", "-Infinity", "0x10"])
+def test_not_a_number(text):
+    with pytest.raises(OsanError, match="file, line 3: expected a"):
+        number(text, "file, line 3")

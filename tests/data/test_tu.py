@@ -1,0 +1,120 @@
+"""TU folders: read like PyG does, refused with file and line when broken."""
+
+import contextlib
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.datasets import TUDataset
+
+from osan.data import load_graphs
+from osan.data.published import loader
+from osan.data.tu import check_tu, read_tu
+from osan.errors import OsanError
+
+
+def test_graphs_equal_pygs(write_tu, tmp_path):
+    write_tu(tmp_path / "T" / "raw", "T", 30, targets=0)
+    flat = read_tu(tmp_path / "T" / "raw")
+    with loader():
+        theirs = TUDataset(str(tmp_path), "T")
+    # PyG forgets graphs without edges at the end.
+    assert len(flat) == 30
+    for i in range(29):
+        a, b = flat[i], theirs[i]
+        assert torch.equal(a.x, b.x)
+        assert torch.equal(a.edge_index, b.edge_index)
+        assert torch.equal(a.edge_attr, b.edge_attr)
+        assert a.y.item() == b.y.item()
+    assert flat[29].num_edges == 0
+
+
+def test_own_folder_as_a_task(write_tu, tmp_path):
+    written = write_tu(tmp_path / "T", "T", 30, targets=2)
+    task = load_graphs(tmp_path / "T", seed=1)
+    assert task.num_targets == 2
+    whole = task.train.subset(torch.arange(30))
+    np.testing.assert_allclose(whole.y.numpy(), written["y"], atol=1e-5)
+    classes = write_tu(tmp_path / "raw", "C", 30, targets=0)
+    task = load_graphs(tmp_path, kind="binary")
+    assert task.train.subset(torch.arange(30)).y[:, 0].tolist() == classes["y"].tolist()
+
+
+def edit(path, line, text):
+    lines = path.read_text().splitlines()
+    lines[line - 1 : line] = [] if text is None else [text]
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "text", "message"),
+    [
+        ("A", 3, "1, 9999", "T_A.txt, line 3: joins 1 and 9999, but the vertices are 1 to"),
+        ("A", 3, "0, 1", "T_A.txt, line 3: joins 0 and 1"),
+        ("A", 2, "1, 40", "T_A.txt, line 2: joins vertex 1 of graph 1 and vertex 40 of graph"),
+        ("A", 2, "1", "T_A.txt, line 2: expected 2 values, got 1"),
+        ("A", 2, "1, b", "T_A.txt, line 2: expected integers separated by commas, got '1, b'"),
+        ("A", 2, None, "T_edge_labels.txt, line"),
+        ("graph_indicator", 1, "2", "T_graph_indicator.txt, line 1: graph 2 follows graph nothing"),
+        ("graph_indicator", 20, "1", "T_graph_indicator.txt, line 20: graph 1 follows graph"),
+        ("graph_indicator", 20, "99", "T_graph_indicator.txt, line 20"),
+        ("node_labels", 5, None, "T_node_labels.txt, line"),
+        ("node_labels", 5, "1.5", "T_node_labels.txt, line 5: expected integers"),
+        ("graph_attributes", 4, "1,2", "T_graph_attributes.txt, line 4: expected 3 values, got 2"),
+        ("graph_attributes", 4, "1,nan,2", "T_graph_attributes.txt, line 4: expected numbers"),
+        (
+            "graph_attributes",
+            4,
+            None,
+            "T_graph_attributes.txt, line 30: expected 30 lines, one per graph, got 29",
+        ),
+    ],
+)
+def test_broken_lines_are_named(write_tu, tmp_path, file, line, text, message):
+    write_tu(tmp_path / "T", "T", 30, targets=3)
+    edit(tmp_path / "T" / f"T_{file}.txt", line, text)
+    with pytest.raises(OsanError, match=message):
+        read_tu(tmp_path / "T")
+
+
+def test_a_last_line_that_pyg_would_drop(write_tu, tmp_path):
+    write_tu(tmp_path / "T", "T", 10)
+    path = tmp_path / "T" / "T_graph_attributes.txt"
+    path.write_text(path.read_text().rstrip("\n"))
+    with pytest.raises(OsanError, match=r"T_graph_attributes\.txt, line 10: the last line must end"):
+        read_tu(tmp_path / "T")
+
+
+def test_missing_and_empty_files(write_tu, tmp_path):
+    write_tu(tmp_path / "T", "T", 10)
+    (tmp_path / "T" / "T_graph_indicator.txt").write_text("")
+    with pytest.raises(OsanError, match=r"T_graph_indicator.txt, line 1: the file is empty"):
+        check_tu(tmp_path / "T", "T")
+    (tmp_path / "T" / "T_graph_indicator.txt").unlink()
+    with pytest.raises(OsanError, match=r"T_graph_indicator\.txt is missing"):
+        check_tu(tmp_path / "T", "T")
+    (tmp_path / "T" / "T_A.txt").unlink()
+    with pytest.raises(OsanError, match=r"expected one file NAME_A\.txt"):
+        read_tu(tmp_path / "T")
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_mutated_folders_never_give_a_traceback(write_tu, tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("mutated") / "T"
+    write_tu(folder, "T", 9, targets=data.draw(st.sampled_from([0, 1, 2])))
+    for _ in range(data.draw(st.integers(1, 3))):
+        path = data.draw(st.sampled_from(sorted(folder.iterdir())))
+        content = path.read_bytes()
+        start = data.draw(st.integers(0, len(content)))
+        end = data.draw(st.integers(start, min(len(content), start + 6)))
+        junk = data.draw(
+            st.sampled_from(
+                [b"", b"\xff", b"9999999999999999999999", b"-1", b"\n", b",", b"x", b"\0", b"1e9", b"3"]
+            )
+        )
+        path.write_bytes(content[:start] + junk + content[end:])
+    with contextlib.suppress(OsanError):
+        load_graphs(folder, kind=data.draw(st.sampled_from(["regression", "binary", "multiclass"])))

@@ -1,0 +1,57 @@
+"""Auxiliary losses against their definitions."""
+
+import networkx as nx
+import pytest
+import torch
+from enumeration import data
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch_geometric.data import Batch
+
+from osan.selection import IMLE, Noise, Selection, cosine_similarity, uniform_divergence
+from osan.selection.ground import vertices
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4), m=st.integers(1, 4), seed=st.integers(0, 999)
+)
+def test_losses_equal_their_definitions_graph_by_graph(sizes, m, seed):
+    batch = Batch.from_data_list([data(nx.path_graph(n)) for n in sizes])
+    ranks = torch.randint(0, 3, (sum(sizes), m), generator=torch.Generator().manual_seed(seed)).double()
+    ground = vertices(batch)
+    cosine, divergence = cosine_similarity(ranks, ground), uniform_divergence(ranks, ground)
+    for graph, n in enumerate(sizes):
+        mask = (ranks[batch.batch == graph] != 0).double()
+        pairs = [
+            torch.nn.functional.cosine_similarity(mask[:, i], mask[:, j], dim=0).item()
+            for i in range(m)
+            for j in range(i)
+        ]
+        assert cosine[graph].item() == pytest.approx(sum(pairs) / max(len(pairs), 1), abs=1e-9)
+        log_q = torch.log_softmax(mask.sum(1), 0)
+        uniform = torch.full((n,), 1 / n, dtype=torch.float64)
+        kl = torch.nn.functional.kl_div(log_q, uniform, reduction="sum").item()
+        assert divergence[graph].item() == pytest.approx(kl, abs=1e-9)
+
+
+def test_gradients_go_through_the_estimator():
+    """Two channels choose the same vertex; the similarity's gradient drives them apart."""
+    path = data(nx.path_graph(3))
+    weights = torch.tensor([[1.0, 1.0], [0.0, 0.5], [-1.0, -1.0]], requires_grad=True)
+    for loss in (cosine_similarity, uniform_divergence):
+        weights.grad = None
+        selected = Selection("select 1 vertex", IMLE(lam=10.0), Noise("none"))(path, weights)
+        loss(selected.choice, selected.problem.ground).sum().backward()
+        # The first vertex, chosen twice, is to be chosen less.
+        assert weights.grad[0].min() > 0
+        assert weights.grad[1:].sum() < 0
+
+
+def test_diversity_is_told_apart():
+    ground = vertices(data(nx.path_graph(4)))
+    same = torch.tensor([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    apart = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    for loss in (cosine_similarity, uniform_divergence):
+        assert loss(same, ground) > loss(apart, ground)
+        assert loss(apart, ground).item() == pytest.approx(0, abs=1e-6)

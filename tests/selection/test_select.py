@@ -1,0 +1,89 @@
+"""Selection stays on the device of the batch, for every estimator."""
+
+from contextlib import contextmanager
+
+import networkx as nx
+import pytest
+import torch
+from enumeration import data
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch_geometric.data import Batch
+
+from osan.selection import (
+    IMLE,
+    SIMPLE,
+    AdaptiveIMLE,
+    Noise,
+    Random,
+    ScoreFunction,
+    Selection,
+    StraightThrough,
+    cosine_similarity,
+    uniform_divergence,
+)  # fmt: skip
+
+FORBIDDEN = ("cpu", "numpy", "item", "tolist", "__bool__", "__int__", "__float__", "__array__")
+
+
+class NoScalars(TorchDispatchMode):
+    """Refuse the operation by which a value leaves the device, however it was called."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten._local_scalar_dense.default:
+            raise AssertionError("a value was read back from the device")
+        return func(*args, **(kwargs or {}))
+
+
+@contextmanager
+def on_device():
+    def refuse(name):
+        def method(*args, **kwargs):
+            raise AssertionError(f"Tensor.{name} was called")
+
+        return method
+
+    with pytest.MonkeyPatch.context() as patch, NoScalars():
+        for name in FORBIDDEN:
+            patch.setattr(torch.Tensor, name, refuse(name))
+        yield
+
+
+ESTIMATORS = [IMLE(samples=2), AdaptiveIMLE(), SIMPLE(), StraightThrough(), ScoreFunction(), Random()]
+TEXTS = ["delete 1 vertex", "select 2 vertices", "mark 1 vertex", "delete 1 edge", "select 2 edges"]
+CASES = [(text, estimator) for text in TEXTS for estimator in ESTIMATORS]
+CASES += [
+    (text, estimator)
+    for text in ("select 1-ego", "delete 1-ego by root", "select 2 vertices ordered")
+    for estimator in (IMLE(), AdaptiveIMLE(), Random())
+]
+
+
+@pytest.mark.parametrize(("text", "estimator"), CASES, ids=lambda case: str(case).split("(")[0])
+def test_nothing_leaves_the_device(text, estimator):
+    batch = Batch.from_data_list([data(nx.cycle_graph(5)), data(nx.path_graph(4))])
+    select = Selection(text, estimator)
+    rows = batch.num_edges if select.policy.weighs_edges else batch.num_nodes
+    weights = torch.rand(rows, 2).requires_grad_()
+    with on_device():
+        selected = select(batch, weights)
+        losses = torch.zeros(2)
+        for loss in (cosine_similarity, uniform_divergence):
+            losses = losses + loss(selected.problem.ground.gather(selected.choice), selected.problem.ground)
+        total = estimator.join(losses) + estimator.surrogate(losses, selected.log_prob)
+        if total.requires_grad:
+            total.backward()
+    assert (weights.grad is None) == isinstance(estimator, Random)
+
+
+@pytest.mark.parametrize("kind", ["gumbel", "sum-of-gamma", "gaussian", "none"])
+def test_no_noise_leaves_the_device(kind):
+    batch = Batch.from_data_list([data(nx.cycle_graph(5)), data(nx.path_graph(4))])
+    with on_device():
+        Selection("select 2 vertices", noise=Noise(kind))(batch, torch.rand(9, 2))
+
+
+def test_the_guard_works():
+    with pytest.raises(AssertionError), on_device():
+        torch.ones(1).sum().item()
+    with pytest.raises(AssertionError, match="read back"), on_device():
+        torch.ops.aten._local_scalar_dense(torch.ones(()))

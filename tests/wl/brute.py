@@ -1,0 +1,208 @@
+"""The definitions of the paper in plain Python: slow, obvious, independent of the package's kernels."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import combinations, product
+
+from osan.graphs import Graph
+from osan.wl import Test
+
+
+def arcs(graph: Graph) -> list[list[tuple[int, object, int]]]:
+    """For each vertex its arcs (other end, label and direction, edge)."""
+    out: list[list[tuple[int, object, int]]] = [[] for _ in range(graph.num_vertices)]
+    for e, (u, v) in enumerate(graph.edges.tolist()):
+        label = None if graph.edge_labels is None else graph.edge_labels[e]
+        if graph.directed:
+            out[u].append((v, (repr(label), "out"), e))
+            out[v].append((u, (repr(label), "in"), e))
+        else:
+            out[u].append((v, repr(label), e))
+            if u != v:
+                out[v].append((u, repr(label), e))
+    return out
+
+
+def label(graph: Graph, v: int) -> object:
+    return None if graph.vertex_labels is None else graph.vertex_labels[v]
+
+
+def atp(graph: Graph, t: tuple[int, ...]) -> object:
+    """Labels, equalities and adjacencies of a tuple."""
+    nb = arcs(graph)
+
+    def joined(u: int, v: int) -> tuple[object, ...]:
+        return tuple(sorted(str(code) for w, code, _ in nb[u] if w == v))
+
+    return (
+        tuple(label(graph, v) for v in t),
+        tuple(t[i] == t[j] for i in range(len(t)) for j in range(len(t))),
+        tuple(joined(u, v) for u in t for v in t),
+    )
+
+
+def ball(graph: Graph, centre: int, hops: int | None) -> set[int]:
+    nb = arcs(graph)
+    distance, queue = {centre: 0}, deque([centre])
+    while queue:
+        v = queue.popleft()
+        for u, *_ in nb[v]:
+            if u not in distance and (hops is None or distance[v] < hops):
+                distance[u] = distance[v] + 1
+                queue.append(u)
+    return set(distance)
+
+
+def subgraphs(graph: Graph, test: Test):  # type: ignore[no-untyped-def]
+    """Yields (members, initial colours of the vertices that are there, edges that are there)."""
+    vertices, edges = range(graph.num_vertices), range(graph.num_edges)
+    nb = arcs(graph)
+    if test.name == "wl":
+        yield (), {v: label(graph, v) for v in vertices}, set(edges)
+    elif test.name == "id":
+        for g in product(vertices, repeat=test.k):
+            if all(any(u == g[i + 1] for u, *_ in nb[g[i]]) for i in range(test.k - 1)):
+                inside = ball(graph, g[0], test.hops)
+                yield g, {v: (label(graph, v), v in g) for v in inside}, set(edges)
+    elif test.what == "ego":
+        for c in vertices:
+            inside = ball(graph, c, test.hops)
+            if test.operation == "delete":
+                inside = set(vertices) - inside
+            yield (c,), {v: (label(graph, v), test.mark_centre and v == c) for v in inside}, set(edges)
+    elif test.what == "edge":
+        for chosen in combinations(edges, test.k):
+            kept = set(chosen) if test.operation == "select" else set(edges) - set(chosen)
+            yield chosen, {v: label(graph, v) for v in vertices}, kept
+    elif test.ordered:
+        for g in product(vertices, repeat=test.k):
+            yield g, {v: atp(graph, (v, *g)) for v in vertices}, set(edges)
+    else:
+        for chosen in combinations(vertices, test.k):
+            if test.operation == "mark":
+                start = {v: (label(graph, v), v in chosen) for v in vertices}
+            else:
+                keep = [v for v in vertices if (v in chosen) == (test.operation == "select")]
+                start = {v: label(graph, v) for v in keep}
+            yield chosen, start, set(edges)
+
+
+def multiset(values):  # type: ignore[no-untyped-def]
+    return tuple(sorted(values))
+
+
+def renumber(signatures: dict) -> dict:  # type: ignore[type-arg]
+    known: dict[object, int] = {}
+    return {key: known.setdefault(value, len(known)) for key, value in signatures.items()}
+
+
+def run(start: dict, signature, rounds: int | None = None):  # type: ignore[no-untyped-def, type-arg]
+    """Refine until the number of colours no longer grows; returns colours and rounds."""
+    colours, done = renumber(start), 0
+    while rounds is None or done < rounds:
+        finer = renumber({key: (colours[key], signature(colours, key)) for key in colours})
+        if len(set(finer.values())) == len(set(colours.values())):
+            break
+        colours, done = finer, done + 1
+    return colours, done
+
+
+def refine(graphs: list[Graph], test: Test, rounds: int | None = None):  # type: ignore[no-untyped-def]
+    """(colours of copies (graph, subgraph, vertex) or tuples, colours of graphs, rounds)."""
+    if test.name == "wl" and (test.k > 1 or test.oblivious):
+        return refine_tuples(graphs, test, rounds)
+    if test.name == "kernel":
+        return refine_kernel(graphs, test, rounds)
+    nbs = [arcs(graph) for graph in graphs]
+    bags = [list(subgraphs(graph, test)) for graph in graphs]
+    start = {
+        (i, s, v): colour
+        for i, bag in enumerate(bags)
+        for s, (_, colours, _) in enumerate(bag)
+        for v, colour in colours.items()
+    }
+    alive = [[set(colours) for _, colours, _ in bag] for bag in bags]
+
+    def within(colours, key):  # type: ignore[no-untyped-def]
+        i, s, v = key
+        if test.neighbourhood == "all":
+            return multiset(colours[i, s, u] for u in alive[i][s])
+        edges = bags[i][s][2]
+        return multiset(
+            (colours[i, s, u], str(code)) for u, code, e in nbs[i][v] if e in edges and u in alive[i][s]
+        )
+
+    def across(colours, i, v):  # type: ignore[no-untyped-def]
+        return multiset(colours[i, s, v] for s in range(len(bags[i])) if v in alive[i][s])
+
+    def signature(colours, key):  # type: ignore[no-untyped-def]
+        if test.name != "dss":
+            return within(colours, key)
+        i, _, v = key
+        around = multiset((across(colours, i, u), str(code)) for u, code, _ in nbs[i][v])
+        return within(colours, key), across(colours, i, v), around
+
+    colours, done = run(start, signature, rounds)
+    verdicts = []
+    for i, graph in enumerate(graphs):
+        if test.name in ("oswl", "wl"):
+            verdicts.append(multiset(across(colours, i, v) for v in range(graph.num_vertices)))
+        elif test.name == "id":
+            own = [
+                multiset(colours[i, s, v] for s, bag in enumerate(bags[i]) if bag[0][0] == v)
+                for v in range(graph.num_vertices)
+            ]
+            verdicts.append(multiset(own))
+        else:
+            verdicts.append(
+                multiset(multiset(colours[i, s, v] for v in alive[i][s]) for s in range(len(bags[i])))
+            )
+    return colours, verdicts, done
+
+
+def refine_kernel(graphs: list[Graph], test: Test, rounds: int | None):  # type: ignore[no-untyped-def]
+    nested = Test("vs-oswl", what="ego", operation="select", hops=test.hops)
+    colours = renumber({(i, v): label(g, v) for i, g in enumerate(graphs) for v in range(g.num_vertices)})
+    done = 0
+    while rounds is None or done < rounds:
+        relabelled = [
+            Graph(
+                g.num_vertices, g.edges, directed=g.directed, edge_labels=g.edge_labels,
+                vertex_labels=[colours[i, v] for v in range(g.num_vertices)],
+            )
+            for i, g in enumerate(graphs)
+        ]  # fmt: skip
+        inner, _, _ = refine(relabelled, nested)
+        nets: dict[tuple[int, int], list[int]] = {}
+        for (i, s, _), colour in inner.items():
+            nets.setdefault((i, s), []).append(colour)
+        finer = renumber({(i, v): (inner[i, v, v], multiset(nets[i, v])) for i, v in colours})
+        if len(set(finer.values())) == len(set(colours.values())):
+            break
+        colours, done = finer, done + 1
+    verdicts = [multiset(colours[i, v] for v in range(g.num_vertices)) for i, g in enumerate(graphs)]
+    return colours, verdicts, done
+
+
+def refine_tuples(graphs: list[Graph], test: Test, rounds: int | None):  # type: ignore[no-untyped-def]
+    start = {
+        (i, *t): atp(graph, t)
+        for i, graph in enumerate(graphs)
+        for t in product(range(graph.num_vertices), repeat=test.k)
+    }
+
+    def signature(colours, key):  # type: ignore[no-untyped-def]
+        i, *t = key
+        n = graphs[i].num_vertices
+        replaced = [[colours[i, *t[:j], w, *t[j + 1 :]] for j in range(test.k)] for w in range(n)]
+        if test.oblivious:
+            return tuple(multiset(row[j] for row in replaced) for j in range(test.k))
+        return multiset(tuple(row) for row in replaced)
+
+    colours, done = run(start, signature, rounds)
+    verdicts = [
+        multiset(colours[i, *((v,) * test.k)] for v in range(graph.num_vertices))
+        for i, graph in enumerate(graphs)
+    ]
+    return colours, verdicts, done

@@ -6,8 +6,8 @@ Needs ``OSAN_DATA``. Both sides of every ratio are timed alternately in one run:
 
 ``build``: making the bag against a list of ``Data`` per subgraph and ``Batch.from_data_list``.
 ``step``: bag, forward, backward and optimiser against the same with that batch and plain PyG layers.
-``floor``: forward, backward and optimiser against the same model's linear layers alone, forward and backward, on
-the same number of copies.
+``floor``: forward, backward and optimiser against the same model's linear layers alone, forward and
+backward, on the same number of copies.
 """
 
 from __future__ import annotations
@@ -98,10 +98,7 @@ def run(name: str, width: int, size: int, m: int | None, options: argparse.Names
     graphs = [Data(x=g.x, edge_index=g.edge_index, edge_attr=g.edge_attr, y=g.y) for g in graphs]
     batch = Batch.from_data_list(graphs)
     torch.manual_seed(0)
-    changes = {"width": width, "vertex_encoder": nn.Categorical(atoms, width)}
-    if width != 256 and name == "zinc":
-        changes["edge_encoder"] = lambda: nn.EdgeMLP(bonds, width)
-    network = nn.paper_network(name, 1, vertex_features=atoms, edge_features=bonds, **changes)
+    network = nn.paper_network(name, 1, vertex_features=atoms, edge_features=bonds, width=width)
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
     generator = torch.Generator().manual_seed(0)
     target = batch.y.view(-1, 1)

@@ -143,7 +143,7 @@ def test_what_is_missing_is_named():
         nn.OSAN(8, 1, 1)(point(), bag)
     with pytest.raises(OsanError, match=r"admission: expected shape \[3\], got \[1\]"):
         nn.OSAN(8, 1, 1, admission=lambda bag: torch.ones(1))(batch, bag)
-    with pytest.raises(OsanError, match="bag.mark"):
+    with pytest.raises(OsanError, match=r"bag\.mark"):
         nn.OSAN(8, 1, 1, marked=True)(batch, bag)
 
 

@@ -2,8 +2,8 @@
 
 Float64, sum aggregation, a smooth activation, no batch norm and as many layers as the joint refinement has
 rounds. Embeddings count as different if they differ by more than ``TOLERANCE`` relative to their norm. The
-activation is the sine: far from linear at every scale, so what the test sees comes out above 1e-2, and what it
-does not see below 1e-11, whatever the degrees.
+activation is the sine: far from linear at every scale, so what the test sees comes out above 1e-2, and what
+it does not see below 1e-11, whatever the degrees.
 """
 
 import networkx as nx

@@ -22,15 +22,15 @@ def full_bag(layout: Layout, graph: Tensor) -> SubgraphBag:
     graph
         The graph of each subgraph, sorted; shape ``[subgraphs]``.
     """
-    vertex, subgraph = ragged(layout.first[graph], layout.sizes[graph])
+    first, sizes = layout.first[graph], layout.sizes[graph]
+    vertex, subgraph = ragged(first, sizes)
     position, owner = ragged(layout.edge_first[graph], layout.edge_sizes[graph])
-    shift = (starts(layout.sizes[graph]) - layout.first[graph])[owner]
-    edge_index = torch.stack((layout.source[position] + shift, layout.target[position] + shift))
+    shift = (starts(sizes) - first).index_select(0, owner)
     return SubgraphBag(
         vertex,
         subgraph,
-        edge_index,
-        layout.order[position],
+        layout.ends.index_select(1, position).add_(shift),
+        layout.order.index_select(0, position),
         graph,
         layout.num_vertices,
         layout.num_edges,
@@ -104,9 +104,9 @@ def induced_bag(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor)
     subgraph = keys // max(layout.num_vertices, 1)
     vertex = keys - subgraph * layout.num_vertices
     # The in-coming edges of each copy, so that copied edges are sorted by the copy they point to.
-    counts = torch.bincount(layout.target, minlength=layout.num_vertices)
+    counts = torch.bincount(layout.ends[1], minlength=layout.num_vertices)
     position, target = ragged(starts(counts)[vertex], counts[vertex])
-    wanted = subgraph[target] * layout.num_vertices + layout.source[position]
+    wanted = subgraph[target] * layout.num_vertices + layout.ends[0, position]
     source = torch.searchsorted(keys, wanted)
     there = keys[source.clamp(max=max(keys.numel() - 1, 0))] == wanted
     return SubgraphBag(

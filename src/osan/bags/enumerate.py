@@ -88,8 +88,8 @@ def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
     """
     check_size("k", k, 1)
     begin, counts, columns = layout.neighbours()
-    ends = torch.empty_like(layout.target)
-    ends[layout.order] = layout.target
+    ends = torch.empty_like(layout.order)
+    ends[layout.order] = layout.ends[1]
     rows = torch.arange(layout.num_vertices, device=layout.device)[:, None]
     for _ in range(k - 1):
         position, owner = ragged(begin[rows[:, -1]], counts[rows[:, -1]])
@@ -109,7 +109,7 @@ def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tenso
     (tensor([0, 0, 1, 1, 1]), tensor([0, 1, 0, 1, 2]))
     """
     check_size("hops", hops)
-    return balls(layout.source, layout.target, layout.num_vertices, centre, hops)
+    return balls(layout.ends[0], layout.ends[1], layout.num_vertices, centre, hops)
 
 
 def balls(

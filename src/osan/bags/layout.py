@@ -26,8 +26,8 @@ class Layout:
         The same for edges, in the order by target.
     order
         The column of ``edge_index`` at each position of that order; shape ``[edges]``.
-    source, target
-        The two ends of the edges, in that order.
+    ends
+        The two ends of the edges, in that order; shape ``[2, edges]``.
     """
 
     sizes: Tensor
@@ -35,8 +35,7 @@ class Layout:
     edge_sizes: Tensor
     edge_first: Tensor
     order: Tensor
-    source: Tensor
-    target: Tensor
+    ends: Tensor
 
     @property
     def num_graphs(self) -> int:
@@ -64,8 +63,8 @@ class Layout:
 
     def neighbours(self) -> tuple[Tensor, Tensor, Tensor]:
         """For each vertex where its out-going edges start and how many there are, then their columns."""
-        source = torch.empty_like(self.source)
-        source[self.order] = self.source
+        source = torch.empty_like(self.order)
+        source[self.order] = self.ends[0]
         columns = torch.argsort(source, stable=True)
         counts = torch.bincount(source, minlength=self.num_vertices)
         return starts(counts), counts, columns
@@ -87,8 +86,8 @@ def ragged(first: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
     (tensor([5, 6, 9]), tensor([0, 0, 1]))
     """
     owner = torch.repeat_interleave(counts)
-    within = torch.arange(owner.numel(), device=counts.device) + (first - starts(counts))[owner]
-    return within, owner
+    shift = (first - starts(counts)).index_select(0, owner)
+    return shift.add_(torch.arange(owner.numel(), device=counts.device)), owner
 
 
 def num_graphs_of(batch: Data) -> int:
@@ -129,10 +128,11 @@ def layout_of(batch: Data) -> Layout:
             "batch.num_nodes: unknown; set num_nodes or give vertex features x of shape [vertices, d]"
         )
     device, vector = edge_index.device, getattr(batch, "batch", None)
-    if edge_index.numel() and (int(edge_index.min()) < 0 or int(edge_index.max()) >= count):
+    low, high = torch.aminmax(edge_index) if edge_index.numel() else (0, -1)
+    if int(low) < 0 or int(high) >= count:
         raise OsanError(
             f"batch.edge_index: entries must lie in 0 to {count - 1} (num_nodes = {count}), "
-            f"got {int(edge_index.min())} to {int(edge_index.max())}"
+            f"got {int(low)} to {int(high)}"
         )
     if vector is None:
         sizes = torch.tensor([count], device=device)
@@ -145,10 +145,13 @@ def layout_of(batch: Data) -> Layout:
             )
         sizes = torch.bincount(vector, minlength=num_graphs_of(batch))
     order = torch.argsort(edge_index[1], stable=True)
-    source, target = edge_index[:, order]
-    graph = torch.repeat_interleave(sizes)[target]
-    if vector is not None and bool((vector[source] != graph).any()):
-        column = int(order[(vector[source] != graph).nonzero()[0, 0]])
-        raise OsanError(f"batch.edge_index: column {column} joins vertices of two different graphs")
-    edge_sizes = torch.bincount(graph, minlength=sizes.numel())
-    return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, source, target)
+    ends = edge_index.index_select(1, order)
+    if vector is None:
+        edge_sizes = torch.tensor([order.numel()], device=device)
+    else:
+        source, target = vector[ends]
+        if not torch.equal(source, target):
+            column = int(order[(source != target).nonzero()[0, 0]])
+            raise OsanError(f"batch.edge_index: column {column} joins vertices of two different graphs")
+        edge_sizes = torch.bincount(target, minlength=sizes.numel())
+    return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, ends)

@@ -241,11 +241,14 @@ def _sample_subsets(
     sizes: Tensor, first: Tensor, k: int, m: int, generator: Generator, distinct: bool
 ) -> tuple[Tensor, Tensor]:
     check_size("k", k)
-    n, least = sizes.double(), sizes.clamp(max=k).double()
-    possible = torch.exp(torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)).round()
+    possible = torch.ones_like(sizes)
+    if distinct:
+        n, least = sizes.double(), sizes.clamp(max=k).double()
+        count = torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)
+        possible = count.exp().round()
 
     def draw(block: Tensor) -> Tensor:
-        # One after another: the r-th of the things that are left is thing r + (number of i with c_i - i <= r),
+        # One after another: the r-th of the things left is thing r + (number of i with c_i - i <= r),
         # c being the sorted places of those already taken.
         left, rows = sizes[block], block.new_empty((block.numel(), 0))
         for taken in range(k):
@@ -272,7 +275,7 @@ def _sample(
     check_size("m", m)
     blocks = torch.arange(possible.numel(), device=possible.device)
     if not distinct:
-        block = blocks.repeat_interleave(m).masked_select((possible > 0).repeat_interleave(m))
+        block = torch.repeat_interleave((possible > 0) * m)
         return draw(block), block
     wanted = possible.clamp(max=m).long()
     block = blocks.repeat_interleave(wanted)

@@ -81,6 +81,17 @@ def tuples_of(bag: SubgraphBag) -> Tensor:
     return bag.tuples
 
 
+def ranks_of(bag: SubgraphBag, num_ranks: int) -> Tensor:
+    """The ranks of a bag, or an error if there are none or too large ones."""
+    if bag.rank is None:
+        raise OsanError(
+            f"bag.rank: expected shape [{bag.num_copies}], found none; make the bag with ordered=True"
+        )
+    if bag.num_copies and int(bag.rank.max()) > num_ranks:
+        raise OsanError(f"bag.rank: expected ranks up to num_ranks = {num_ranks}, got {int(bag.rank.max())}")
+    return bag.rank
+
+
 def rank_rows(bag: SubgraphBag, num_ranks: int, dtype: torch.dtype) -> Tensor:
     r"""Each copy's row of the rank-permuted adjacency of its subgraph, filled up with 0 (the paper's adj).
 
@@ -95,18 +106,13 @@ def rank_rows(bag: SubgraphBag, num_ranks: int, dtype: torch.dtype) -> Tensor:
     >>> rank_rows(bag, 3, torch.float).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    if bag.rank is None:
-        raise OsanError(
-            f"bag.rank: expected shape [{bag.num_copies}], found none; make the bag with ordered=True"
-        )
-    if bag.num_copies and int(bag.rank.max()) > num_ranks:
-        raise OsanError(f"bag.rank: expected ranks up to num_ranks = {num_ranks}, got {int(bag.rank.max())}")
+    rank = ranks_of(bag, num_ranks)
     source, target = bag.edge_index
-    ranked = (bag.rank[source] > 0) & (bag.rank[target] > 0)
+    ranked = (rank[source] > 0) & (rank[target] > 0)
     source, target = source[ranked], target[ranked]
     rows = torch.zeros(bag.num_copies * num_ranks, dtype=dtype, device=source.device)
     weight = rows.new_ones(source.numel()) if bag.edge_weight is None else bag.edge_weight[ranked].to(dtype)
-    rows = rows.index_add(0, target * num_ranks + bag.rank[source] - 1, weight)
+    rows = rows.index_add(0, target * num_ranks + rank[source] - 1, weight)
     return rows.view(bag.num_copies, num_ranks)
 
 
@@ -185,9 +191,7 @@ class InitialFeatures(Module):
         if self.rows is not None:
             h = h + self.rows(rank_rows(bag, self.num_ranks, h.dtype))
         if self.ranks is not None:
-            # The same check as for rows; the rank 0 has its own embedding.
-            rank_rows(bag, self.num_ranks, h.dtype)
-            h = h + self.ranks(bag.rank)
+            h = h + self.ranks(ranks_of(bag, self.num_ranks))
         return h
 
     def _check(self, bag: SubgraphBag) -> None:

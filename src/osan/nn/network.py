@@ -141,8 +141,8 @@ class OSAN(Module):
         self.phi = MLP([first] + [width] * between, activation=activation)
         last = width if between else first
         pooled_twice = task == "graph" or aggregation == "per-subgraph"
-        self.outer = Pool(outer, last) if pooled_twice else None
-        last = self.outer.out_width if self.outer is not None else last
+        self.outer: Any = Pool(outer, last) if pooled_twice else None
+        last = last if self.outer is None else self.outer.out_width
         self.plain_start = InitialFeatures(width, vertex_encoder) if alongside else None
         if alongside:
             self.plain = Stack(width, layers, activation=activation, **{**layer_options, "marked": False})
@@ -199,8 +199,6 @@ class OSAN(Module):
         return self.outer(vertices, graph, bag.num_graphs)
 
     def _per_subgraph(self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None) -> Tensor:
-        if self.outer is None:
-            raise OsanError("a per-subgraph network pools twice, but this one has no outer pooling")
         subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)
         weight = None
         if admitted is not None:

@@ -75,7 +75,7 @@ def paper_network(
         settings |= {"between": 3, "head": 1}
     if as_in_code and dataset == "proteins":
         settings["readout"] = "sum"
-    width = settings["width"]
+    width = changes.get("width", settings["width"])
     if dataset.startswith("ogbg"):
         # OGB's GIN: a learned epsilon, twice the width inside, dropout, and no activation at the end.
         settings |= {"hidden": 2 * width, "train_eps": True, "dropout": 0.5, "last_activation": False}

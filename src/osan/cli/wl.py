@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,8 @@ import typer
 from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress_bar
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from osan.graphs import Graph
     from osan.wl import CorpusRow, Test
 
@@ -81,13 +84,12 @@ def colour(
 
     graphs = read_graphs(file)
     with progress_bar() as bar:
-        task = bar.add_task(str(chosen), total=rounds)
         colouring = refine(
             graphs,
             chosen,
             rounds=rounds,
             max_memory=memory_limit(max_memory),
-            progress=lambda done, count: bar.update(task, completed=done, description=f"{count} colours"),
+            progress=_follow(bar, str(chosen), rounds),
         )
     if json:
         print_json(
@@ -121,6 +123,12 @@ def colour(
         )
         table.add_row(*map(str, row))
     Console().print(table)
+
+
+def _follow(bar: Progress, title: str, rounds: int | None) -> Callable[[int, int], None]:
+    """Show the rounds of a refinement as they are done."""
+    task = bar.add_task(title, total=rounds)
+    return lambda done, count: bar.update(task, completed=done, description=f"{title}: {count} colours")
 
 
 def _lists(arrays: Any) -> list[list[int]] | None:
@@ -164,9 +172,15 @@ def distinguish(
     chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
     from osan.wl import distinguishes
 
-    verdict = distinguishes(
-        _one_graph(a), _one_graph(b), chosen, rounds=rounds, max_memory=memory_limit(max_memory)
-    )
+    graphs = _one_graph(a), _one_graph(b)
+    with progress_bar() as bar:
+        verdict = distinguishes(
+            *graphs,
+            test=chosen,
+            rounds=rounds,
+            max_memory=memory_limit(max_memory),
+            progress=_follow(bar, str(chosen), rounds),
+        )
     if json:
         print_json({"test": str(chosen), "separated": verdict})
     else:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
 from osan.graphs.networkx import from_networkx
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 def decorate(base: nx.Graph, gadgets: Sequence[nx.Graph], name: str = "") -> Graph:
@@ -17,9 +19,12 @@ def decorate(base: nx.Graph, gadgets: Sequence[nx.Graph], name: str = "") -> Gra
     This is how the paper attaches CFI gadgets to a backbone (appendix, "Construction of the graphs X_k and
     Y_k"), for any base and any gadgets, without colours.
 
+    >>> import networkx as nx
     >>> decorate(nx.path_graph(2), [nx.empty_graph(1), nx.empty_graph(2)]).num_edges
     4
     """
+    import networkx as nx
+
     vertices = list(base)
     if len(gadgets) != len(vertices):
         raise OsanError(f"{len(gadgets)} gadgets for {len(vertices)} vertices; one for each is needed")
@@ -44,6 +49,8 @@ def icosahedral_pair() -> tuple[Graph, Graph]:
     >>> [graph.num_vertices for graph in icosahedral_pair()]
     [84, 84]
     """
+    import networkx as nx
+
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     hexagon = nx.cycle_graph(6)
     base = nx.icosahedral_graph()

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from osan import __version__
-from osan.cli import data, theory, wl
+from osan.cli import data, demo, explain, report, sweep, table, theory, wl
 from osan.errors import OsanError
 
 app = typer.Typer(
@@ -21,6 +21,11 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(wl.app, name="wl")
 app.command()(theory.theory)
+app.command()(sweep.sweep)
+app.command()(table.table)
+app.command()(report.report)
+app.command()(explain.explain)
+app.command()(demo.demo)
 
 
 @app.callback()

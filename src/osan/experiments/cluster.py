@@ -1,0 +1,95 @@
+"""Sweeps on a Ray cluster: every run is a task, wherever there is room.
+
+The nodes must see the run folders and the data under the same paths (a shared file system) and have osan
+installed. A run is a process of its own there, too, so it is started, resumed and ended as on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from osan.errors import OsanError
+from osan.experiments import worker
+from osan.experiments.sweep import Event, Job, concluded, epochs_done, past
+
+
+def run_on_ray(
+    jobs: Sequence[Job],
+    address: str,
+    threads: int = 1,
+    gpus: float = 0.0,
+    deadline: float | None = None,
+) -> Iterator[Event]:
+    """Run jobs on the Ray cluster at ``address``, and tell what happens.
+
+    Parameters
+    ----------
+    jobs
+        What is to be done.
+    address
+        As ``ray.init`` takes it: ``"host:port"``, ``"ray://host:port"``, ``"auto"``, or ``"local"`` for a
+        cluster of this machine alone.
+    threads, gpus
+        What each run asks for.
+    deadline
+        As in :func:`osan.experiments.sweep.run_locally`.
+    """
+    ray = _ray()
+    # Where osan is found here, for nodes that share this file system but have not installed it.
+    shared = {name: os.environ[name] for name in ("PYTHONPATH", "OSAN_DATA", "OSAN_CACHE") if name in os.environ}
+    try:
+        ray.init(
+            address=address, log_to_driver=False, logging_level="ERROR", runtime_env={"env_vars": shared}
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise OsanError(f"--ray {address}: no cluster answers there: {' '.join(str(error).split())}") from error
+    try:
+        task = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_supervise)
+        pending: dict[Any, Job] = {
+            task.remote(job.message(), threads, None if deadline is None else _wall(deadline)): job
+            for job in jobs
+        }
+        while pending:
+            done, _ = ray.wait(list(pending), timeout=1.0)
+            for reference in done:
+                job = pending.pop(reference)
+                yield concluded(job, _code(ray, reference))
+            for job in pending.values():
+                if (job.folder / worker.LOG).exists():
+                    yield Event(job, "running", epochs_done(job))
+            if past(deadline) and not pending:
+                break
+    finally:
+        ray.shutdown()
+
+
+def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:
+    """On a node: run one job to its end; its process ends with this one."""
+    seconds = None if end is None else end - time.time()
+    if seconds is not None and seconds <= 0:
+        return worker.INTERRUPTED
+    return worker.start({**message, "seconds": seconds}, threads).wait()
+
+
+def _code(ray: Any, reference: Any) -> int:
+    """The exit code of a task; a node that was lost is an interruption, and the next sweep goes on."""
+    try:
+        return int(ray.get(reference))
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.TaskCancelledError):
+        return worker.INTERRUPTED
+
+
+def _wall(deadline: float) -> float:
+    """A deadline by the clock that machines share."""
+    return time.time() + deadline - time.monotonic()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise OsanError("--ray needs Ray, which is not installed: pip install 'osan[ray]'") from None
+    return ray

@@ -18,8 +18,8 @@ __all__ = ["PaperRow", "Recipe", "key_of", "recipe", "recipes", "settings_for", 
 _LONG = {"epochs": 1000, "min_epochs": 700, "patience": 100, "decay": 0.316, "milestones": [400, 600]}
 _OGB = {"batch_size": 32, "epochs": 100, "min_epochs": 100}
 
-# The protocol of each pair of dataset and downstream network: what the paper's appendix says, and the authors'
-# configurations where it says nothing.
+# The protocol of each pair of dataset and downstream network: what the paper's appendix says, and where it
+# says nothing the authors' configurations.
 _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
     ("zinc", "gin"): {"network": {"like": "zinc"}, "training": {"batch_size": 128, **_LONG}},
     ("zinc", "pna"): {"network": {"like": "zinc-pna"}, "training": {"batch_size": 128, **_LONG}},
@@ -136,7 +136,7 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     if not choice.policy:
         return f"{dataset}/{downstream}/baseline"
     policy = Policy.parse(choice.policy)
-    method = "all" if policy.count == "all" else choice.estimator
+    method: str = "all" if policy.count == "all" else choice.estimator
     if policy.count != "all" and choice.estimator != "random" and choice.auxiliary == "none":
         method += "-no-auxiliary"
     words = str(replace(policy, count=1)).replace(" ", "-")

@@ -75,16 +75,18 @@ def paper_network(
         settings |= {"between": 3, "head": 1}
     if as_in_code and dataset == "proteins":
         settings["readout"] = "sum"
-    width = settings["width"]
+    width = changes.get("width", settings["width"])
     if dataset.startswith("ogbg"):
         # OGB's GIN: a learned epsilon, twice the width inside, dropout, and no activation at the end.
         settings |= {"hidden": 2 * width, "train_eps": True, "dropout": 0.5, "last_activation": False}
+    settings |= changes
     if settings["conv"] in ("gine", "pna"):
         if edge_features is None:
             raise OsanError(f"edge_features: the network for {dataset} looks at edges, got none")
         whole = dataset.startswith("ogbg") and not isinstance(edge_features, int)
-        settings["edge_encoder"] = partial(Categorical if whole else EdgeMLP, edge_features, width)
+        if "edge_encoder" not in changes:
+            settings["edge_encoder"] = partial(Categorical if whole else EdgeMLP, edge_features, width)
     if settings["conv"] == "pna":
         settings["degrees"] = degrees
-    settings |= {"vertex_encoder": encoder(vertex_features, width), **changes}
+    settings.setdefault("vertex_encoder", encoder(vertex_features, width))
     return OSAN(out=out, **settings)

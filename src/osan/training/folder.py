@@ -1,8 +1,9 @@
 """The folder of a run: which files it has, and how they are written and read.
 
 ``settings.toml``, ``environment.json``, ``metrics.csv`` (a line per epoch), ``checkpoint.ckpt`` (to resume),
-then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split) and, last
-of all, ``result.json``: a run is finished if and only if that file is there. ``failed.json`` says why it failed.
+then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split) and,
+last of all, ``result.json``: a run is finished if and only if that file is there. ``failed.json`` says why a
+run failed.
 """
 
 from __future__ import annotations
@@ -111,8 +112,8 @@ def environment() -> dict[str, Any]:
     }
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all, and onto the disk before its name appears.
+def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
+    """Write a file, whole or not at all; if ``lasting``, it is on the disk before its name appears.
 
     Raises
     ------
@@ -123,7 +124,8 @@ def write_bytes(path: Path, content: bytes) -> None:
         with written_whole(path) as temporary, temporary.open("wb") as stream:
             stream.write(content)
             stream.flush()
-            os.fsync(stream.fileno())
+            if lasting:
+                os.fsync(stream.fileno())
     except OSError as error:
         raise OsanError(
             f"{path} cannot be written: {error.strerror or error}; earlier files are intact"

@@ -56,7 +56,7 @@ class DataSettings(Section):
     smiles: str = "smiles"
     targets: list[str] = []
     labels: str | None = None
-    limit: int | None = Field(None, ge=1)
+    limit: int | None = Field(default=None, ge=1)
 
 
 class SelectionSettings(Section):
@@ -69,16 +69,16 @@ class SelectionSettings(Section):
 
     policy: str = ""
     estimator: EstimatorName = "imle"
-    lam: float = Field(10.0, gt=0)
-    draws: int = Field(1, ge=1)
+    lam: float = Field(default=10.0, gt=0)
+    draws: int = Field(default=1, ge=1)
     noise: NoiseKind = "gumbel"
-    noise_scale: float = Field(1.0, ge=0)
+    noise_scale: float = Field(default=1.0, ge=0)
     evaluation_noise: NoiseKind | None = None
-    evaluation_noise_scale: float = Field(1.0, ge=0)
-    samples: int = Field(5, ge=1)
+    evaluation_noise_scale: float = Field(default=1.0, ge=0)
+    samples: int = Field(default=5, ge=1)
     combine: Literal["auto", "mean", "vote"] = "auto"
     auxiliary: Literal["none", "cosine", "uniform"] = "none"
-    auxiliary_weight: float = Field(0.1, ge=0)
+    auxiliary_weight: float = Field(default=0.1, ge=0)
     deleted: Literal["masked", "isolated", "unpooled"] = "masked"
     whole_graph: bool = False
     agg: Literal["mean", "sum"] = "mean"
@@ -98,17 +98,17 @@ class NetworkSettings(Section):
 
     like: Paper | None = None
     as_in_code: bool = False
-    width: int | None = Field(None, ge=1)
-    layers: int | None = Field(None, ge=1)
+    width: int | None = Field(default=None, ge=1)
+    layers: int | None = Field(default=None, ge=1)
     conv: Literal["gin", "gine", "gcn", "pna"] | None = None
     readout: Literal["sum", "mean", "max", "attention", "set2set"] | None = None
-    between: int | None = Field(None, ge=0)
-    head: int | None = Field(None, ge=1)
-    dropout: float | None = Field(None, ge=0, lt=1)
+    between: int | None = Field(default=None, ge=0)
+    head: int | None = Field(default=None, ge=1)
+    dropout: float | None = Field(default=None, ge=0, lt=1)
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"
-    upstream_layers: int = Field(3, ge=1)
+    upstream_layers: int = Field(default=3, ge=1)
 
 
 class TrainingSettings(Section):
@@ -119,15 +119,15 @@ class TrainingSettings(Section):
     not improved for that many epochs, but not before ``min_epochs``.
     """
 
-    batch_size: int = Field(32, ge=1)
-    epochs: int = Field(100, ge=1)
-    min_epochs: int = Field(1, ge=1)
-    patience: int | None = Field(None, ge=1)
-    learning_rate: float = Field(1e-3, gt=0)
-    upstream_learning_rate: float = Field(1e-3, gt=0)
-    decay: float = Field(1.0, gt=0, le=1)
+    batch_size: int = Field(default=32, ge=1)
+    epochs: int = Field(default=100, ge=1)
+    min_epochs: int = Field(default=1, ge=1)
+    patience: int | None = Field(default=None, ge=1)
+    learning_rate: float = Field(default=1e-3, gt=0)
+    upstream_learning_rate: float = Field(default=1e-3, gt=0)
+    decay: float = Field(default=1.0, gt=0, le=1)
     milestones: list[int] = []
-    decay_every: int | None = Field(None, ge=1)
+    decay_every: int | None = Field(default=None, ge=1)
     loss: Literal["auto", "mae", "mse"] = "auto"
 
     @model_validator(mode="after")
@@ -143,9 +143,9 @@ class MachineSettings(Section):
     """Where it runs. Nothing here is part of what a run *is*: a run may be continued with other values."""
 
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
-    devices: int = Field(1, ge=1)
-    nodes: int = Field(1, ge=1)
-    checkpoint_seconds: float = Field(30.0, ge=0)
+    devices: int = Field(default=1, ge=1)
+    nodes: int = Field(default=1, ge=1)
+    checkpoint_seconds: float = Field(default=30.0, ge=0)
 
 
 class Settings(Section):
@@ -163,7 +163,7 @@ class Settings(Section):
     """
 
     name: str = ""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(default=0, ge=0)
     data: DataSettings = DataSettings()
     selection: SelectionSettings = SelectionSettings()
     network: NetworkSettings = NetworkSettings()
@@ -218,7 +218,7 @@ def read_settings(path: Path) -> Settings:
         raise OsanError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     try:
         if path.suffix.lower() in (".yaml", ".yml"):
-            import yaml
+            import yaml  # type: ignore[import-untyped]
 
             try:
                 tree = yaml.safe_load(text)

@@ -1,0 +1,254 @@
+"""A run from its settings to its result, in one folder; and the model of a finished run."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.utilities.rank_zero import rank_zero_only
+from lightning.pytorch import Trainer
+from lightning.pytorch.strategies import DDPStrategy
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from osan.data import Task
+from osan.errors import OsanError
+from osan.training import folder as files
+from osan.training.batches import Batches
+from osan.training.build import build
+from osan.training.callbacks import Best, History, Patience, Progress, Saver
+from osan.training.checkpoint import SafeCheckpointIO, check_settings, read_checkpoint
+from osan.training.evaluation import inference_seconds, predictions, scores, write_predictions
+from osan.training.folder import Result, read_result, settings_of, write_result
+from osan.training.module import Learner
+from osan.training.settings import Settings, write_settings
+from osan.training.tasks import TaskInfo, load_task
+
+_FORMAT = "1"
+
+
+def train(
+    settings: Settings,
+    folder: Path,
+    *,
+    resume: bool = False,
+    progress: bool = True,
+    data: Path | None = None,
+) -> Result:
+    """Train, select the best epoch on the validation split, and score it once on the test split.
+
+    Parameters
+    ----------
+    settings
+        What to do.
+    folder
+        Where the run goes; see :mod:`osan.training.folder`.
+    resume
+        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A finished
+        run is returned as it is. Without it, a folder that holds a run is an error.
+    progress
+        Whether to show a bar.
+    data
+        The folder of raw files; ``$OSAN_DATA`` by default.
+
+    Raises
+    ------
+    OsanError
+        If something is wrong with settings, data or files, or the loss is not finite. Why is also in
+        ``failed.json``; the last checkpoint stays.
+    KeyboardInterrupt
+        On Ctrl-C; the run can be resumed.
+    """
+    if rank_zero_only.rank == 0:
+        done = _prepare(settings, folder, resume)
+        if done is not None:
+            return done
+    try:
+        return _train(settings, folder, resume, progress, data)
+    except OsanError as error:
+        if rank_zero_only.rank == 0:
+            _note_failure(folder, error)
+        raise
+
+
+def load_model(folder: Path) -> tuple[Learner, Settings, TaskInfo]:
+    """The best model of a finished run, in evaluation mode, its settings and what it knows of its task.
+
+    Nothing is unpickled.
+    """
+    settings = settings_of(folder)
+    if not (folder / files.MODEL).is_file():
+        raise OsanError(
+            f"{folder} holds no model yet: the run is not finished (osan train --resume {folder})"
+        )
+    content = files.read_json(folder / files.MODEL)
+    if content.get("format") != _FORMAT:
+        raise OsanError(f"{folder / files.MODEL}: format {content.get('format')!r}, expected {_FORMAT!r}")
+    info = TaskInfo.from_json(content["task"])
+    learner = Learner(build(settings, info), settings, info)
+    try:
+        learner.model.load_state_dict(load_file(folder / files.WEIGHTS))
+    except (SafetensorError, OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise OsanError(
+            f"{folder / files.WEIGHTS} does not hold the weights of this run: {reason}"
+        ) from error
+    return learner.eval(), settings, info
+
+
+def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
+    """Make the folder of a new run, or check that it holds this very one; the result if it is finished."""
+    if (folder / files.SETTINGS).is_file():
+        if not resume:
+            raise OsanError(
+                f"{folder} holds a run already; continue it with --resume, or name another folder"
+            )
+        different = settings.differences(settings_of(folder))
+        if different:
+            raise OsanError(f"{folder} holds a run with other settings: {'; '.join(different[:5])}")
+        done = read_result(folder)
+        if done is not None:
+            return done
+        # What a killed process left half-written; the (whole) files themselves stay.
+        for left in folder.glob(".*.*-*"):
+            left.unlink(missing_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_settings(settings, folder / files.SETTINGS)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OsanError(f"the run folder {folder} cannot be written: {reason}") from error
+    files.write_json(folder / files.ENVIRONMENT, files.environment())
+    (folder / files.FAILED).unlink(missing_ok=True)
+    return None
+
+
+def _train(settings: Settings, folder: Path, resume: bool, progress: bool, data: Path | None) -> Result:
+    task = load_task(settings, data, folder / "rejected.csv")
+    info = TaskInfo.of(task, settings)
+    checkpoint = folder / files.CHECKPOINT
+    state = None
+    if resume and checkpoint.is_file():
+        state = read_checkpoint(checkpoint)
+        check_settings(checkpoint, state, settings)
+    torch.manual_seed(settings.seed)
+    learner = Learner(build(settings, info), settings, info)
+    training, machine = settings.training, settings.machine
+    best = Best(learner.monitor, task.direction)
+    history, saver = History(folder), Saver(folder, machine.checkpoint_seconds)
+    callbacks: list[Any] = [best, history, saver]
+    if training.patience is not None:
+        callbacks.insert(0, Patience(learner.monitor, task.direction, training.patience, training.min_epochs))
+    if progress:
+        callbacks.insert(0, Progress(best))
+    with _quiet():
+        trainer = Trainer(
+            accelerator=machine.accelerator,
+            devices=machine.devices,
+            num_nodes=machine.nodes,
+            strategy=_strategy(settings),
+            max_epochs=training.epochs,
+            min_epochs=training.min_epochs,
+            callbacks=callbacks,
+            plugins=[SafeCheckpointIO()],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+        )
+        if state is not None and state["callbacks"]["Saver"]["finished"]:
+            for callback in (best, history):
+                callback.load_state_dict(state["callbacks"][callback.state_key])
+        else:
+            _fit(trainer, learner, task, checkpoint if state is not None else None)
+        if trainer.is_global_zero:
+            learner.model.load_state_dict(best.weights)
+            _finish(learner, task, best, history, folder)
+        trainer.strategy.barrier()
+    result = read_result(folder)
+    if result is None:
+        raise OsanError(f"{folder / files.RESULT} was not written")
+    return result
+
+
+def _fit(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None) -> None:
+    training, seed = learner.settings.training, learner.settings.seed
+    share = {"seed": seed, "rank": trainer.global_rank, "world": trainer.world_size}
+    batches = Batches(task.train, training.batch_size, lambda: learner.current_epoch, **share)
+    validation = Batches(task.val, training.batch_size, **share)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        trainer.fit(learner, batches, validation, ckpt_path=checkpoint, weights_only=True)
+    except SystemExit as error:
+        # What Lightning makes of Ctrl-C; it also leaves the signal ignored.
+        raise KeyboardInterrupt from error
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _finish(learner: Learner, task: Task, best: Best, history: History, folder: Path) -> None:
+    """Score the test split and write what a finished run has; the result comes last."""
+    info, settings = learner.info, learner.settings
+    batch_size = settings.training.batch_size
+    files.write_bytes(folder / files.WEIGHTS, save(best.weights))
+    files.write_json(folder / files.MODEL, {"format": _FORMAT, "task": info.to_json()})
+    prediction = predictions(learner, task.test, batch_size)
+    write_predictions(folder / files.PREDICTIONS, task.test, prediction, info)
+    reached = scores(prediction, task.test.y, info)
+    result = Result(
+        key=settings.name,
+        seed=settings.seed,
+        dataset=settings.data.dataset,
+        metric=info.metric,
+        direction=info.direction,
+        value=reached[info.metric],
+        validation=best.value,
+        epochs=len(history.rows),
+        best_epoch=best.epoch,
+        seconds=round(history.seconds, 3),
+        test_seconds=inference_seconds(learner, task.test, batch_size),
+        scores=reached,
+    )
+    write_result(folder, result)
+
+
+def _strategy(settings: Settings) -> Any:
+    """One process, or DDP; some parameters (of marks, say) get no gradient in some networks."""
+    world = settings.machine.devices * settings.machine.nodes
+    if world == 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return "auto"
+    on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
+    return DDPStrategy(find_unused_parameters=True, process_group_backend="gloo" if on_cpu else "nccl")
+
+
+def _note_failure(folder: Path, error: OsanError) -> None:
+    """Leave the reason in the folder, if it is that of this run and can be written."""
+    try:
+        if (folder / files.SETTINGS).is_file():
+            files.write_json(folder / files.FAILED, {"error": " ".join(str(error).split())})
+    except OsanError:
+        return
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Lightning's hints off the terminal; what matters comes as an error."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning.*")
+            warnings.filterwarnings("ignore", message=".*torch.jit.*")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -23,7 +23,5 @@ def report(
 
     console = Console(stderr=True)
     with console.status("reading runs") as status:
-        write_page(
-            runs, out, title=title, under=under, examples=examples, data=data, progress=status.update
-        )
+        write_page(runs, out, title=title, under=under, examples=examples, data=data, progress=status.update)
     typer.echo(f"{out} written")

@@ -40,7 +40,7 @@ def sweep(
 ) -> None:
     """Run what is missing, several runs at a time; failures are recorded and the rest go on.
 
-    Runs that were interrupted are continued, and those that failed are tried again. Exit code 1 if some failed.
+    Interrupted runs are continued, and failed ones are tried again. Exit code 1 if some failed.
     """
     from osan.experiments.sweep import available_cpus, chosen_recipes, parse_seeds, plan, run_locally
     from osan.training.settings import parsed_changes
@@ -71,8 +71,8 @@ def sweep(
         print_json({"already": done, **counts, "failures": failures, "runs": str(runs)})
     else:
         typer.echo(
-            f"{counts['finished']} runs finished, {counts['failed']} failed, {counts['interrupted']} left to do; "
-            f"{done} were there before. See: osan table {table} --runs {runs}"
+            f"{counts['finished']} runs finished, {counts['failed']} failed, "
+            f"{counts['interrupted']} left to do; {done} were there before. See: osan table {table} --runs {runs}"
         )
     if counts["failed"]:
         raise typer.Exit(1)
@@ -99,7 +99,9 @@ def follow(events: Iterator[Event], total: int, quiet: bool = False) -> list[Eve
                 ended.append(event)
                 progress.remove_task(bars[job.folder])  # type: ignore[arg-type]
                 progress.advance(whole)
-                mark = {"finished": "[green]finished[/]", "failed": "[red]failed[/]"}.get(event.state, event.state)
+                mark = {"finished": "[green]finished[/]", "failed": "[red]failed[/]"}.get(
+                    event.state, event.state
+                )
                 progress.console.print(f"{mark} {job}" + (f": {event.error}" if event.error else ""))
     return ended
 

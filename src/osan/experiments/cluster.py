@@ -13,7 +13,7 @@ from typing import Any
 
 from osan.errors import OsanError
 from osan.experiments import worker
-from osan.experiments.sweep import Event, Job, concluded, epochs_done, past
+from osan.experiments.sweep import Event, Job, concluded, epochs_done
 
 
 def run_on_ray(
@@ -38,19 +38,19 @@ def run_on_ray(
         As in :func:`osan.experiments.sweep.run_locally`.
     """
     ray = _ray()
-    # Where osan is found here, for nodes that share this file system but have not installed it.
-    shared = {name: os.environ[name] for name in ("PYTHONPATH", "OSAN_DATA", "OSAN_CACHE") if name in os.environ}
     try:
-        ray.init(
-            address=address, log_to_driver=False, logging_level="ERROR", runtime_env={"env_vars": shared}
-        )
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise OsanError(f"--ray {address}: no cluster answers there: {' '.join(str(error).split())}") from error
+        raise OsanError(
+            f"--ray {address}: no cluster answers there: {' '.join(str(error).split())}"
+        ) from error
     try:
         task = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_supervise)
+        # The paths of the data are the same everywhere.
+        folders = {name: os.environ[name] for name in ("OSAN_DATA", "OSAN_CACHE") if name in os.environ}
+        end = None if deadline is None else time.time() + deadline - time.monotonic()
         pending: dict[Any, Job] = {
-            task.remote(job.message(), threads, None if deadline is None else _wall(deadline)): job
-            for job in jobs
+            task.remote(job.message() | {"environment": folders}, threads, end): job for job in jobs
         }
         while pending:
             done, _ = ray.wait(list(pending), timeout=1.0)
@@ -60,14 +60,13 @@ def run_on_ray(
             for job in pending.values():
                 if (job.folder / worker.LOG).exists():
                     yield Event(job, "running", epochs_done(job))
-            if past(deadline) and not pending:
-                break
     finally:
         ray.shutdown()
 
 
 def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:
     """On a node: run one job to its end; its process ends with this one."""
+    os.environ.update(message.pop("environment"))
     seconds = None if end is None else end - time.time()
     if seconds is not None and seconds <= 0:
         return worker.INTERRUPTED
@@ -78,13 +77,12 @@ def _code(ray: Any, reference: Any) -> int:
     """The exit code of a task; a node that was lost is an interruption, and the next sweep goes on."""
     try:
         return int(ray.get(reference))
-    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.TaskCancelledError):
+    except (
+        ray.exceptions.WorkerCrashedError,
+        ray.exceptions.NodeDiedError,
+        ray.exceptions.TaskCancelledError,
+    ):
         return worker.INTERRUPTED
-
-
-def _wall(deadline: float) -> float:
-    """A deadline by the clock that machines share."""
-    return time.time() + deadline - time.monotonic()
 
 
 def _ray() -> Any:

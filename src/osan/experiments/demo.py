@@ -1,4 +1,4 @@
-"""The demo: one network, with and without subgraphs, on graphs that plain message passing cannot tell apart."""
+"""The demo: with and without subgraphs on graphs that plain message passing cannot tell apart."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ def demo_settings(seed: int = 0, epochs: int = 80) -> list[Settings]:
     ['demo/plain', 'demo/random', 'demo/learned']
     """
     marked = {"policy": "mark 1 vertex x 3"}
-    selections = ({}, {**marked, "estimator": "random"}, {**marked, "estimator": "imle"})
+    selections: tuple[dict[str, str], ...] = (
+        {},
+        {**marked, "estimator": "random"},
+        {**marked, "estimator": "imle"},
+    )
     return [
         validated(
             {

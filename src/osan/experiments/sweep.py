@@ -108,7 +108,7 @@ def plan(
     runs: Path,
     changes: Mapping[str, Any] | None = None,
 ) -> list[Job]:
-    """The jobs for each of ``settings`` with each seed that are not finished; a seed of all settings first."""
+    """The jobs that are not finished: all settings with the first seed, then with the next, and so on."""
     jobs = []
     for seed in seeds:
         for each in settings:

@@ -51,7 +51,7 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     A vertex with a single integer feature is labelled by it, any other by its number.
     """
     from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
 
     graph = nx.Graph()
@@ -61,6 +61,8 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     place = layout(graph)
     table = found.edges if found.edges is not None else found.vertices
     assert table is not None  # one of the two is there
+    # One vertex of many is seldom chosen: the scale ends at the largest frequency.
+    top = float(table.max()) or 1.0
     shown = min(table.size(1), limit)
     columns = min(shown, 3)
     rows = -(-shown // columns)
@@ -81,14 +83,14 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
             place,
             ax=panel,
             edgelist=edges,
-            edge_color=[shade(f) if f > 0 else (0.6, 0.6, 0.6) for f in strength],
+            edge_color=[shade(f / top) if f > 0 else (0.6, 0.6, 0.6) for f in strength],
             width=[1.0 + 4.0 * f for f in strength],
         )
         nx.draw_networkx_nodes(
             graph,
             place,
             ax=panel,
-            node_color=[shade(f) for f in of_vertex],
+            node_color=[shade(f / top) for f in of_vertex],
             edgecolors="#555555",
             node_size=90 if small else 240,
         )
@@ -97,7 +99,8 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
         panel.margins(0.12)
     scale = LinearSegmentedColormap.from_list("frequency", [shade(0.0), shade(1.0)])
     what = "edges" if found.edges is not None else "vertices"
-    figure.colorbar(ScalarMappable(cmap=scale), ax=panels, shrink=0.7, label=f"how often {what} are {found.word}")
+    bar = ScalarMappable(Normalize(0.0, top), scale)
+    figure.colorbar(bar, ax=panels, shrink=0.7, label=f"how often {what} are {found.word}")
     figure.suptitle(f"{found.name}: {found.policy}", fontsize=11)
     return figure
 

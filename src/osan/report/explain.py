@@ -131,8 +131,8 @@ def _molecule(smiles: str, info: TaskInfo) -> Data:
 
     if info.vertex_features.sizes != tuple(OGB_ATOM_FEATURES):
         raise OsanError(
-            f"{smiles!r}: the run was trained on {info.dataset}, whose vertices are not atoms with OGB's features; "
-            "give the position of a graph in its test split"
+            f"{smiles!r}: the run was trained on {info.dataset}, whose vertices have other features than "
+            "OGB's atoms; give the position of a graph in its test split"
         )
     try:
         from rdkit import Chem

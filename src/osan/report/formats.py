@@ -40,7 +40,15 @@ def latex(lines: Sequence[Line]) -> str:
     columns = "lllrr" + "r" * (len(header) - 5)
     head = " & ".join(_escaped(cell) for cell in header) + r" \\"
     return "\n".join(
-        [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
     )
 
 

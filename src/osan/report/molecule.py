@@ -56,7 +56,7 @@ def to_rdkit(graph: Data) -> Any:
 
 
 def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> bytes:
-    """One panel per subgraph: the darker an atom or bond, the oftener it is chosen; from 20 % on in numbers."""
+    """One panel per subgraph: the darker, the oftener chosen; from 10 % on with the number."""
     from rdkit import Chem
     from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -65,6 +65,7 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
     assert table is not None  # one of the two is there
     base = to_rdkit(found.graph)
     arcs = first_arcs(found.graph.edge_index)
+    top = float(table.max()) or 1.0
     shown = min(table.size(1), limit)
     panels, lit, legends = [], [], []
     for i in range(shown):
@@ -74,18 +75,18 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
         else:
             parts = {molecule.GetAtomWithIdx(v): f for v, f in enumerate(table[:, i].tolist())}
         for part, frequency in parts.items():
-            if frequency >= 0.2:
+            if frequency >= 0.1:
                 part.SetProp("bondNote" if of_edges else "atomNote", f"{frequency:.0%}")
-        lit.append({part.GetIdx(): shade(f) for part, f in parts.items() if f > 0})
+        lit.append({part.GetIdx(): shade(f / top) for part, f in parts.items() if f > 0})
         panels.append(molecule)
         legends.append(f"subgraph {i + 1}: {'bonds' if of_edges else 'atoms'} {found.word}")
     columns = min(shown, 3)
     size = (_PANEL[0] * columns, _PANEL[1] * -(-shown // columns))
     kind = rdMolDraw2D.MolDraw2DSVG if suffix == "svg" else rdMolDraw2D.MolDraw2DCairo
     drawer = kind(*size, *_PANEL)
-    drawer.drawOptions().legendFontSize = 16
-    drawer.drawOptions().annotationFontScale = 0.6
-    drawer.drawOptions().prepareMolsBeforeDrawing = False
+    options: Any = drawer.drawOptions()
+    options.legendFontSize, options.annotationFontScale = 16, 0.6
+    options.prepareMolsBeforeDrawing = False
     which = "Bond" if of_edges else "Atom"
     drawer.DrawMolecules(
         panels,

@@ -93,7 +93,9 @@ def rendered(**values: Any) -> str:
     """The template with values filled in; everything is escaped."""
     from jinja2 import Environment, StrictUndefined
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     template = files("osan.report").joinpath("page.html").read_text(encoding="utf-8")
     return environment.from_string(template).render(**values)
 
@@ -136,16 +138,23 @@ def _policy_curves(lines: Sequence[Line], groups: Mapping[str, Sequence[Run]]) -
 def _own_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
     """Runs that are none of the paper's, by dataset."""
     by_dataset: dict[str, dict[str, Sequence[Run]]] = {}
-    for name, some in groups.items():
+    for name, group in groups.items():
         if name not in recipes():
-            by_dataset.setdefault(some[0].settings.data.dataset, {})[name] = some
+            by_dataset.setdefault(group[0].settings.data.dataset, {})[name] = group
     header = ["run", "policy", "estimator", "metric", "test", "runs", "epochs", "seconds"]
     parts = []
-    for dataset, own in by_dataset.items():
-        rows = [_own_row(name, some, summarise(some)) for name, some in own.items()]
+    for dataset, some in by_dataset.items():
+        # As in the paper: without subgraphs, with random ones, with learned ones.
+        own = dict(sorted(some.items(), key=lambda item: _method_rank(item[1][0])))
+        rows = [_own_row(name, group, summarise(group)) for name, group in own.items()]
         picture = _curves(own, dataset)
         parts.append(Part(dataset, header, rows, [picture] if picture else []))
     return parts
+
+
+def _method_rank(run: Run) -> tuple[bool, bool]:
+    choice = run.settings.selection
+    return bool(choice.policy), choice.estimator != "random"
 
 
 def _own_row(name: str, some: Sequence[Run], summary: Summary | None) -> list[str]:
@@ -173,7 +182,7 @@ def _image(drawing: Figure) -> str:
 def _examples(
     groups: Mapping[str, Sequence[Run]], count: int, data: Path | None, progress: Callable[[str], None]
 ) -> list[Picture]:
-    """Pictures of the first test graph for some settings that learn; a dataset that is not there is left out."""
+    """Pictures of the first test graph for some settings that learn; missing datasets are left out."""
     from osan.report.drawing import picture
     from osan.report.explain import explain
 
@@ -191,7 +200,9 @@ def _examples(
             progress(f"no example of {name}: {error}")
             continue
         what = "edges" if seen.vertices is None else "vertices"
-        caption = f"{name}: {seen.name}. The darker, the oftener {what} are {seen.word} ({seen.samples} samples)."
+        caption = (
+            f"{name}: {seen.name}. The darker, the oftener {what} are {seen.word} ({seen.samples} samples)."
+        )
         out.append(Picture(data_uri(picture(seen)), caption))
     return out
 

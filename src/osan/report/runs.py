@@ -11,7 +11,16 @@ from pathlib import Path
 from statistics import fmean, stdev
 
 from osan.errors import OsanError
-from osan.training.folder import FAILED, METRICS, RESULT, SETTINGS, Result, read_json, read_result, settings_of
+from osan.training.folder import (
+    FAILED,
+    METRICS,
+    RESULT,
+    SETTINGS,
+    Result,
+    read_json,
+    read_result,
+    settings_of,
+)
 from osan.training.settings import Settings
 
 
@@ -45,9 +54,13 @@ def find_runs(runs: Path, under: str = "") -> list[Run]:
         If the folder does not exist or a file in it is damaged.
     """
     if not runs.is_dir():
-        raise OsanError(f"there is no folder of runs {runs}; osan train and osan sweep make it, or say --runs")
+        raise OsanError(
+            f"there is no folder of runs {runs}; osan train and osan sweep make it, or say --runs"
+        )
     found = [read_run(path.parent) for path in runs.glob(f"**/seed-*/{SETTINGS}")]
-    chosen = [run for run in found if (run.settings.name + "/").startswith(under.rstrip("/") + "/" if under else "")]
+    chosen = [
+        run for run in found if (run.settings.name + "/").startswith(under.rstrip("/") + "/" if under else "")
+    ]
     return sorted(chosen, key=lambda run: (run.settings.name, run.settings.seed))
 
 

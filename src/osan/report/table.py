@@ -81,7 +81,9 @@ def _changed(run: Run, recipe: Recipe) -> bool:
 
 def headings(lines: Sequence[Line]) -> list[str]:
     """The headings of :func:`cells`."""
-    arrow = {"RMSE": "lower is better", "MAE": "lower is better"}.get(lines[0].paper.metric, "higher is better")
+    arrow = {"RMSE": "lower is better", "MAE": "lower is better"}.get(
+        lines[0].paper.metric, "higher is better"
+    )
     out = ["method", "operation", "type", "size", "subgraphs"]
     out += [f"paper, {lines[0].paper.metric} ({arrow})", "here", "runs"]
     return [*out, "paper, seconds", "here, seconds"] if _timed(lines) else out

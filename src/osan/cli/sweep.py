@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,11 @@ from osan.cli.options import Json, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from osan.experiments.sweep import Event, Job
+
+_STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
 
 
 def sweep(
@@ -57,10 +62,10 @@ def sweep(
     parallel = min(jobs or available_cpus(), max(1, len(todo)))
     share = threads or max(1, available_cpus() // parallel)
     deadline = None if max_hours is None else time.monotonic() + 3600.0 * max_hours
-    if ray is not None:
+    if ray is not None and todo:
         from osan.experiments.cluster import run_on_ray
 
-        events = run_on_ray(todo, ray, threads or 1, gpus, deadline) if todo else iter(())
+        events = run_on_ray(todo, ray, threads or 1, gpus, deadline)
     else:
         events = run_locally(todo, parallel, share, deadline)
     ended = follow(events, len(todo), quiet=json)
@@ -72,37 +77,37 @@ def sweep(
     else:
         typer.echo(
             f"{counts['finished']} runs finished, {counts['failed']} failed, "
-            f"{counts['interrupted']} left to do; {done} were there before. See: osan table {table} --runs {runs}"
+            f"{counts['interrupted']} left to do; {done} were there before."
         )
     if counts["failed"]:
         raise typer.Exit(1)
 
 
-def follow(events: Iterator[Event], total: int, quiet: bool = False) -> list[Event]:
+def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:
     """Show a bar for the whole and one for each run; return how the runs ended."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True, quiet=quiet)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     ended: list[Event] = []
-    with Progress(*columns, console=console, transient=True) as progress:
+    # Closed at once on Ctrl-C, so that the runs are ended before the command is.
+    with closing(events), Progress(*columns, console=console, transient=True) as progress:
         whole = progress.add_task("runs", total=total)
-        bars: dict[Path, int] = {}
+        bars: dict[Path, TaskID] = {}
         for event in events:
             job = event.job
             if job.folder not in bars:
                 epochs = job.settings.training.epochs
                 bars[job.folder] = progress.add_task(str(job), total=epochs)
-            progress.update(bars[job.folder], completed=event.epochs)  # type: ignore[arg-type]
+            progress.update(bars[job.folder], completed=event.epochs)
             if event.state in ("finished", "failed", "interrupted"):
                 ended.append(event)
-                progress.remove_task(bars[job.folder])  # type: ignore[arg-type]
+                progress.remove_task(bars[job.folder])
                 progress.advance(whole)
-                mark = {"finished": "[green]finished[/]", "failed": "[red]failed[/]"}.get(
-                    event.state, event.state
-                )
-                progress.console.print(f"{mark} {job}" + (f": {event.error}" if event.error else ""))
+                words = f"{event.state} {job}" + (f": {event.error}" if event.error else "")
+                progress.console.print(escape(words), style=_STYLES[event.state], highlight=False)
     return ended
 
 

@@ -7,8 +7,9 @@ installed. A run is a process of its own there, too, so it is started, resumed a
 from __future__ import annotations
 
 import os
+import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 from osan.errors import OsanError
@@ -22,7 +23,7 @@ def run_on_ray(
     threads: int = 1,
     gpus: float = 0.0,
     deadline: float | None = None,
-) -> Iterator[Event]:
+) -> Generator[Event]:
     """Run jobs on the Ray cluster at ``address``, and tell what happens.
 
     Parameters
@@ -39,8 +40,9 @@ def run_on_ray(
     """
     ray = _ray()
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError) as error:
         raise OsanError(
             f"--ray {address}: no cluster answers there: {' '.join(str(error).split())}"
         ) from error
@@ -62,6 +64,13 @@ def run_on_ray(
                     yield Event(job, "running", epochs_done(job))
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Fail at once if nobody listens at a host and port, where Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
 def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -129,7 +129,7 @@ def available_cpus() -> int:
 
 def run_locally(
     jobs: Sequence[Job], parallel: int, threads: int, deadline: float | None = None
-) -> Iterator[Event]:
+) -> Generator[Event]:
     """Run jobs in ``parallel`` processes, and tell what happens.
 
     After ``deadline`` (by :func:`time.monotonic`) no job starts, and those that run are interrupted: the next
@@ -160,7 +160,7 @@ def concluded(job: Job, code: int) -> Event:
     epochs = epochs_done(job)
     if (job.folder / RESULT).is_file():
         return Event(job, "finished", epochs)
-    if code == worker.INTERRUPTED:
+    if code in (worker.INTERRUPTED, -signal.SIGINT):
         return Event(job, "interrupted", epochs)
     if not (job.folder / FAILED).is_file():
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

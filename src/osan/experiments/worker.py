@@ -13,11 +13,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 
+from osan.errors import OsanError
 from osan.training.folder import FAILED, write_json
 from osan.training.settings import Settings, validated
 
@@ -38,10 +40,14 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
         The number of threads that torch and numba may use in it.
     """
     folder = Path(message["folder"])
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        log = (folder / LOG).open("ab")
+    except OSError as error:
+        raise OsanError(f"the run folder {folder} cannot be written: {error.strerror or error}") from error
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(names, str(threads))}
-    with (folder / LOG).open("ab") as log:
+    with log:
         process = subprocess.Popen(
             [sys.executable, "-m", "osan.experiments.worker"],
             stdin=subprocess.PIPE,
@@ -52,8 +58,9 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     assert process.stdin is not None  # for the type checker: it is a pipe
-    process.stdin.write(json.dumps(dict(message)).encode() + b"\n")
-    process.stdin.flush()
+    with suppress(BrokenPipeError):  # it is dead already; whoever waits for it will see that
+        process.stdin.write(json.dumps(dict(message)).encode() + b"\n")
+        process.stdin.flush()
     return process
 
 
@@ -83,8 +90,6 @@ def one_line(error: BaseException) -> str:
     >>> one_line(KeyError("a"))
     "KeyError: 'a'"
     """
-    from osan.errors import OsanError
-
     text = " ".join(str(error).split())
     return text if isinstance(error, OsanError) else f"{type(error).__name__}: {text}"
 

@@ -8,6 +8,7 @@ import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,8 @@ def train(
     folder
         Where the run goes; see :mod:`osan.training.folder`.
     resume
-        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A finished
-        run is returned as it is. Without it, a folder that holds a run is an error.
+        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A
+        finished run is returned as it is. Without it, a folder that holds a run is an error.
     progress
         Whether to show a bar.
     data
@@ -66,14 +67,15 @@ def train(
     KeyboardInterrupt
         On Ctrl-C; the run can be resumed.
     """
-    if rank_zero_only.rank == 0:
+    first = _is_first_process()
+    if first:
         done = _prepare(settings, folder, resume)
         if done is not None:
             return done
     try:
         return _train(settings, folder, resume, progress, data)
     except OsanError as error:
-        if rank_zero_only.rank == 0:
+        if first:
             _note_failure(folder, error)
         raise
 
@@ -182,9 +184,9 @@ def _train(settings: Settings, folder: Path, resume: bool, progress: bool, data:
 
 def _fit(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None) -> None:
     training, seed = learner.settings.training, learner.settings.seed
-    share = {"seed": seed, "rank": trainer.global_rank, "world": trainer.world_size}
-    batches = Batches(task.train, training.batch_size, lambda: learner.current_epoch, **share)
-    validation = Batches(task.val, training.batch_size, **share)
+    share = partial(Batches, seed=seed, rank=trainer.global_rank, world=trainer.world_size)
+    batches = share(task.train, training.batch_size, lambda: learner.current_epoch)
+    validation = share(task.val, training.batch_size)
     handler = signal.getsignal(signal.SIGINT)
     try:
         trainer.fit(learner, batches, validation, ckpt_path=checkpoint, weights_only=True)
@@ -228,6 +230,11 @@ def _strategy(settings: Settings) -> Any:
         return "auto"
     on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
     return DDPStrategy(find_unused_parameters=True, process_group_backend="gloo" if on_cpu else "nccl")
+
+
+def _is_first_process() -> bool:
+    """Whether this process writes the folder: rank 0 by the environment of torchrun, SLURM or Lightning."""
+    return int(getattr(rank_zero_only, "rank", 0)) == 0
 
 
 def _note_failure(folder: Path, error: OsanError) -> None:

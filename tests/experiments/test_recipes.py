@@ -86,7 +86,7 @@ def test_some_recipes_as_the_paper_words_them(key, policy, estimator, auxiliary)
 
 
 def test_protocols_of_the_appendix():
-    """"Additional experimental details", dataset by dataset."""
+    """ "Additional experimental details", dataset by dataset."""
     zinc = recipe("zinc/gin/baseline").settings.training
     assert (zinc.min_epochs, zinc.patience, zinc.decay, zinc.milestones) == (700, 100, 0.316, [400, 600])
     exp = recipe("exp/gin/baseline").settings.training

@@ -49,6 +49,7 @@ def train(
 ) -> None:
     """Train and score one setting; everything about the run is in its folder afterwards."""
     from osan.training.folder import run_folder, settings_of
+    from osan.training.run import is_first_process
     from osan.training.run import train as run
     from osan.training.settings import parsed_changes
 
@@ -77,7 +78,8 @@ def train(
     except KeyboardInterrupt:
         sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {folder}\n")
         raise typer.Exit(130) from None
-    _report(result, folder, as_json)
+    if is_first_process():
+        _report(result, folder, as_json)
 
 
 def _wanted(

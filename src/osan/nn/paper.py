@@ -85,7 +85,8 @@ def paper_network(
             raise OsanError(f"edge_features: the network for {dataset} looks at edges, got none")
         whole = dataset.startswith("ogbg") and not isinstance(edge_features, int)
         if "edge_encoder" not in changes:
-            settings["edge_encoder"] = partial(Categorical if whole else EdgeMLP, edge_features, width)
+            kind: Any = Categorical if whole else EdgeMLP
+            settings["edge_encoder"] = partial(kind, edge_features, width)
     if settings["conv"] == "pna":
         settings["degrees"] = degrees
     settings.setdefault("vertex_encoder", encoder(vertex_features, width))

@@ -73,13 +73,14 @@ class Batches:
         if self.epoch is None:
             # Some process may get no graph of a small last batch: it has one batch less, which is no harm
             # where no gradients are exchanged.
-            for positions in torch.arange(count).split(self.batch_size):
+            for positions in torch.split(torch.arange(count), self.batch_size):
                 mine = positions[self.rank :: self.world]
                 if len(mine):
                     yield mine
             return
         generator = torch.Generator().manual_seed(mixed(self.seed, self.epoch()))
-        for positions in torch.randperm(count, generator=generator).split(self.batch_size):
+        order = torch.randperm(count, generator=generator)
+        for positions in torch.split(order, self.batch_size):
             mine = positions[: len(positions) - len(positions) % self.world][self.rank :: self.world]
             if len(mine):
                 yield mine

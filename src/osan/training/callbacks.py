@@ -1,4 +1,4 @@
-"""What happens between epochs: early stopping, the best weights, the file of metrics, checkpoints, progress."""
+"""What happens between epochs: early stopping, best weights, the file of metrics, checkpoints, progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Patience(EarlyStopping):
     """Stop when the validation metric has not improved for a while, but not before the least epoch."""
 
     def __init__(self, monitor: str, mode: str, patience: int, min_epochs: int) -> None:
-        super().__init__(monitor=monitor, mode=mode, patience=patience, min_delta=0.0, verbose=False)
+        super().__init__(monitor, mode=mode, patience=patience, check_on_train_epoch_end=False)
         self.min_epochs = min_epochs
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
@@ -42,7 +42,7 @@ class Best(Callback):
         value = float(trainer.callback_metrics[self.monitor])
         if self.epoch < 0 or self.sign * value < self.sign * self.value:
             self.value, self.epoch = value, trainer.current_epoch
-            state = pl_module.model.state_dict()  # type: ignore[union-attr, operator]
+            state = pl_module.model.state_dict()  # type: ignore[union-attr]
             self.weights = {name: tensor.detach().cpu().clone() for name, tensor in state.items()}
 
     def state_dict(self) -> dict[str, Any]:

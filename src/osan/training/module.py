@@ -76,7 +76,7 @@ class Learner(LightningModule):
             rate = self.settings.training.learning_rate
             raise OsanError(
                 f"the loss is {loss.item()} in epoch {self.current_epoch}, batch {index}; "
-                f"try a smaller training.learning_rate than {rate:g}, or look for extreme features and targets"
+                f"try a training.learning_rate below {rate:g}, or look for extreme features and targets"
             )
         self.total = self.total + loss.detach() * len(losses)
         self.graphs += len(losses)
@@ -109,7 +109,7 @@ class Learner(LightningModule):
         return float(total / max(1.0, graphs))
 
     def configure_optimizers(self) -> Adam:
-        """One Adam with a group for each part: equal to the paper's two, for Adam knows no other parameter."""
+        """One Adam with a group for each part, equal to the paper's two: it treats each parameter alone."""
         upstream = self.model.upstream if isinstance(self.model, DataDrivenOSAN) else None
         ups = [] if upstream is None else list(upstream.parameters())
         known = {id(parameter) for parameter in ups}

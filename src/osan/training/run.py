@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import os
-import signal
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import torch
 from lightning.fabric.utilities.rank_zero import rank_zero_only
-from lightning.pytorch import Trainer
-from lightning.pytorch.strategies import DDPStrategy
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from osan.data import Task
 from osan.errors import OsanError
 from osan.training import folder as files
-from osan.training.batches import Batches
 from osan.training.build import build
-from osan.training.callbacks import Best, History, Patience, Progress, Saver
-from osan.training.checkpoint import SafeCheckpointIO, check_settings, read_checkpoint
 from osan.training.evaluation import inference_seconds, predictions, scores, write_predictions
+from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of, write_result
 from osan.training.module import Learner
 from osan.training.settings import Settings, write_settings
@@ -51,8 +40,8 @@ def train(
     folder
         Where the run goes; see :mod:`osan.training.folder`.
     resume
-        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A finished
-        run is returned as it is. Without it, a folder that holds a run is an error.
+        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A
+        finished run is returned as it is. Without it, a folder that holds a run is an error.
     progress
         Whether to show a bar.
     data
@@ -66,14 +55,15 @@ def train(
     KeyboardInterrupt
         On Ctrl-C; the run can be resumed.
     """
-    if rank_zero_only.rank == 0:
+    first = is_first_process()
+    if first:
         done = _prepare(settings, folder, resume)
         if done is not None:
             return done
     try:
         return _train(settings, folder, resume, progress, data)
     except OsanError as error:
-        if rank_zero_only.rank == 0:
+        if first:
             _note_failure(folder, error)
         raise
 
@@ -133,71 +123,22 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
 def _train(settings: Settings, folder: Path, resume: bool, progress: bool, data: Path | None) -> Result:
     task = load_task(settings, data, folder / "rejected.csv")
     info = TaskInfo.of(task, settings)
-    checkpoint = folder / files.CHECKPOINT
-    state = None
-    if resume and checkpoint.is_file():
-        state = read_checkpoint(checkpoint)
-        check_settings(checkpoint, state, settings)
     torch.manual_seed(settings.seed)
     learner = Learner(build(settings, info), settings, info)
-    training, machine = settings.training, settings.machine
-    best = Best(learner.monitor, task.direction)
-    history, saver = History(folder), Saver(folder, machine.checkpoint_seconds)
-    callbacks: list[Any] = [best, history, saver]
-    if training.patience is not None:
-        callbacks.insert(0, Patience(learner.monitor, task.direction, training.patience, training.min_epochs))
-    if progress:
-        callbacks.insert(0, Progress(best))
-    with _quiet():
-        trainer = Trainer(
-            accelerator=machine.accelerator,
-            devices=machine.devices,
-            num_nodes=machine.nodes,
-            strategy=_strategy(settings),
-            max_epochs=training.epochs,
-            min_epochs=training.min_epochs,
-            callbacks=callbacks,
-            plugins=[SafeCheckpointIO()],
-            logger=False,
-            enable_checkpointing=False,
-            enable_progress_bar=False,
-            enable_model_summary=False,
-            num_sanity_val_steps=0,
-            use_distributed_sampler=False,
-        )
-        if state is not None and state["callbacks"]["Saver"]["finished"]:
-            for callback in (best, history):
-                callback.load_state_dict(state["callbacks"][callback.state_key])
-        else:
-            _fit(trainer, learner, task, checkpoint if state is not None else None)
-        if trainer.is_global_zero:
-            learner.model.load_state_dict(best.weights)
-            _finish(learner, task, best, history, folder)
-        trainer.strategy.barrier()
+    fitted = fit(learner, task, folder, resume=resume, progress=progress)
+    if fitted.trainer.is_global_zero:
+        _finish(learner, task, fitted, folder)
+    fitted.trainer.strategy.barrier()
     result = read_result(folder)
     if result is None:
         raise OsanError(f"{folder / files.RESULT} was not written")
     return result
 
 
-def _fit(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None) -> None:
-    training, seed = learner.settings.training, learner.settings.seed
-    share = {"seed": seed, "rank": trainer.global_rank, "world": trainer.world_size}
-    batches = Batches(task.train, training.batch_size, lambda: learner.current_epoch, **share)
-    validation = Batches(task.val, training.batch_size, **share)
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        trainer.fit(learner, batches, validation, ckpt_path=checkpoint, weights_only=True)
-    except SystemExit as error:
-        # What Lightning makes of Ctrl-C; it also leaves the signal ignored.
-        raise KeyboardInterrupt from error
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-def _finish(learner: Learner, task: Task, best: Best, history: History, folder: Path) -> None:
+def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     """Score the test split and write what a finished run has; the result comes last."""
-    info, settings = learner.info, learner.settings
+    info, settings, best, history = learner.info, learner.settings, fitted.best, fitted.history
+    learner.model.load_state_dict(best.weights)
     batch_size = settings.training.batch_size
     files.write_bytes(folder / files.WEIGHTS, save(best.weights))
     files.write_json(folder / files.MODEL, {"format": _FORMAT, "task": info.to_json()})
@@ -221,13 +162,9 @@ def _finish(learner: Learner, task: Task, best: Best, history: History, folder: 
     write_result(folder, result)
 
 
-def _strategy(settings: Settings) -> Any:
-    """One process, or DDP; some parameters (of marks, say) get no gradient in some networks."""
-    world = settings.machine.devices * settings.machine.nodes
-    if world == 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
-        return "auto"
-    on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
-    return DDPStrategy(find_unused_parameters=True, process_group_backend="gloo" if on_cpu else "nccl")
+def is_first_process() -> bool:
+    """Whether this process writes the folder: rank 0 by the environment of torchrun, SLURM or Lightning."""
+    return int(getattr(rank_zero_only, "rank", 0)) == 0
 
 
 def _note_failure(folder: Path, error: OsanError) -> None:
@@ -237,18 +174,3 @@ def _note_failure(folder: Path, error: OsanError) -> None:
             files.write_json(folder / files.FAILED, {"error": " ".join(str(error).split())})
     except OsanError:
         return
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Lightning's hints off the terminal; what matters comes as an error."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", module="lightning.*")
-            warnings.filterwarnings("ignore", message=".*torch.jit.*")
-            yield
-    finally:
-        logger.setLevel(level)

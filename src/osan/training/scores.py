@@ -73,7 +73,7 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
             values.append(mean_squared_error(predicted, target, squared=False))
         elif metric == "accuracy":
             values.append(binary_accuracy((predicted > 0).long(), target.long()).double())
-        elif len(target.unique()) == 2:
+        elif bool(target.min() != target.max()):
             values.append(binary_auroc(_ranks(predicted), target.long()).double())
     if not values:
         raise OsanError(f"{metric}: no target has what it needs (for rocauc: graphs of both classes)")
@@ -82,7 +82,7 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
 
 def _ranks(values: Tensor) -> Tensor:
     """Values between 0 and 1 in the same order, ties kept (a sigmoid would round large logits together)."""
-    places = values.unique(return_inverse=True)[1]
+    places = torch.unique(values, return_inverse=True)[1]
     return places.double() / max(1, int(places.max()))
 
 

@@ -135,7 +135,7 @@ class TaskInfo:
     def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
         """What :meth:`to_json` gave, after a passage through a file."""
         try:
-            values = {
+            values: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
             }
             for name in ("vertex_features", "edge_features"):
@@ -150,7 +150,7 @@ def degree_histogram(task: Task) -> tuple[int, ...]:
     """How many vertices of the training graphs have degree 0, 1, 2, ... (in-degree, as PyG counts)."""
     train = task.train
     degrees: list[Tensor] = []
-    for positions in torch.arange(len(train)).split(4096):
+    for positions in torch.split(torch.arange(len(train)), 4096):
         batch = train.batch(positions)
         degrees.append(torch.bincount(batch.edge_index[1], minlength=batch.num_nodes))
     return tuple(torch.bincount(torch.cat(degrees)).tolist())

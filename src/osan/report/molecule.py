@@ -41,6 +41,8 @@ def to_rdkit(graph: Data) -> Any:
         # The last number stands for every other element.
         atom = Chem.Atom(row[0] + 1 if row[0] + 1 < OGB_ATOM_FEATURES[0] else 0)
         atom.SetFormalCharge(row[3] + _LEAST_CHARGE)
+        atom.SetNumExplicitHs(row[4])
+        atom.SetNoImplicit(True)
         atom.SetIsAromatic(bool(row[7]))
         molecule.AddAtom(atom)
     for (u, v), column in first_arcs(graph.edge_index).items():

@@ -11,7 +11,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +22,11 @@ from osan import __version__
 from osan.data.paths import written_whole
 from osan.errors import OsanError
 from osan.training.settings import Settings, read_settings
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 SETTINGS, ENVIRONMENT, METRICS = "settings.toml", "environment.json", "metrics.csv"
 CHECKPOINT, WEIGHTS, MODEL = "checkpoint.ckpt", "model.safetensors", "model.json"
@@ -110,6 +116,28 @@ def environment() -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
     }
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in the same folder; the lock ends with the process, however it ends.
+
+    Where the system has no such locks (Windows, some network drives), nothing is kept from anything.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OsanError(f"another process is training in {folder}") from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
 
 
 def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import torch
@@ -55,17 +56,22 @@ def train(
     KeyboardInterrupt
         On Ctrl-C; the run can be resumed.
     """
-    first = is_first_process()
-    if first:
-        done = _prepare(settings, folder, resume)
-        if done is not None:
-            return done
-    try:
+    if not is_first_process():
         return _train(settings, folder, resume, progress, data)
-    except OsanError as error:
-        if first:
-            _note_failure(folder, error)
-        raise
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with files.locked(folder):
+            done = _prepare(settings, folder, resume)
+            if done is not None:
+                return done
+            try:
+                return _train(settings, folder, resume, progress, data)
+            except Exception as error:
+                _note_failure(folder, error)
+                raise
+    except OSError as error:
+        place, reason = error.filename or folder, error.strerror or error
+        raise OsanError(f"{place} cannot be read or written: {reason}") from error
 
 
 def load_model(folder: Path) -> tuple[Learner, Settings, TaskInfo]:
@@ -109,12 +115,7 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
         # What a killed process left half-written; the (whole) files themselves stay.
         for left in folder.glob(".*.*-*"):
             left.unlink(missing_ok=True)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_settings(settings, folder / files.SETTINGS)
-    except OSError as error:
-        reason = error.strerror or error
-        raise OsanError(f"the run folder {folder} cannot be written: {reason}") from error
+    write_settings(settings, folder / files.SETTINGS)
     files.write_json(folder / files.ENVIRONMENT, files.environment())
     (folder / files.FAILED).unlink(missing_ok=True)
     return None
@@ -167,10 +168,8 @@ def is_first_process() -> bool:
     return int(getattr(rank_zero_only, "rank", 0)) == 0
 
 
-def _note_failure(folder: Path, error: OsanError) -> None:
-    """Leave the reason in the folder, if it is that of this run and can be written."""
-    try:
-        if (folder / files.SETTINGS).is_file():
-            files.write_json(folder / files.FAILED, {"error": " ".join(str(error).split())})
-    except OsanError:
-        return
+def _note_failure(folder: Path, error: Exception) -> None:
+    """Leave the reason in the folder, if anything can be written there."""
+    text = str(error) if isinstance(error, OsanError) else f"{type(error).__name__}: {error}"
+    with contextlib.suppress(OsanError):
+        files.write_json(folder / files.FAILED, {"error": " ".join(text.split())})

@@ -66,7 +66,6 @@ def test_a_table_without_runs_is_the_papers():
         (("sweep", "t_mol", "--seeds", "x"), "--seeds 'x'"),
         (("sweep", "t_moll"), "did you mean 't_mol'"),
         (("sweep", "t_mol", "--max-hours", "0"), "--max-hours must be positive"),
-        (("sweep", "t_mol", "--dry-run", "--set", "training.epoch=3"), "did you mean 'training.epochs'"),
         (("table", "nothing"), "unknown table 'nothing'"),
         (("report",), "no folder of runs"),
         (("explain", "nowhere", "0"), "nowhere"),

@@ -37,9 +37,6 @@ def sweep(
     ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster.")] = None,
     gpus: Annotated[float, typer.Option(help="With --ray: GPUs per run, may be a fraction.")] = 0.0,
     runs: Annotated[Path, typer.Option(help="The folder of runs.")] = Path("runs"),
-    change: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a setting: key=value (repeatable).")
-    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run.")] = False,
     json: Json = False,
 ) -> None:
@@ -48,13 +45,12 @@ def sweep(
     Interrupted runs are continued, and failed ones are tried again. Exit code 1 if some failed.
     """
     from osan.experiments.sweep import available_cpus, chosen_recipes, parse_seeds, plan, run_locally
-    from osan.training.settings import parsed_changes
 
     if max_hours is not None and max_hours <= 0:
         raise OsanError(f"--max-hours must be positive, got {max_hours:g}")
     recipes = chosen_recipes(table, only)
     wanted = parse_seeds(seeds)
-    todo = plan([recipe.settings for recipe in recipes], wanted, runs, parsed_changes(change or []))
+    todo = plan([recipe.settings for recipe in recipes], wanted, runs)
     done = len(recipes) * len(wanted) - len(todo)
     if dry_run:
         _show_plan(todo, done, json)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -102,17 +102,12 @@ def parse_seeds(text: str) -> list[int]:
     return sorted(seeds)
 
 
-def plan(
-    settings: Sequence[Settings],
-    seeds: Sequence[int],
-    runs: Path,
-    changes: Mapping[str, Any] | None = None,
-) -> list[Job]:
+def plan(settings: Sequence[Settings], seeds: Sequence[int], runs: Path) -> list[Job]:
     """The jobs that are not finished: all settings with the first seed, then with the next, and so on."""
     jobs = []
     for seed in seeds:
         for each in settings:
-            one = each.changed({**(changes or {}), "seed": seed})
+            one = each.changed({"seed": seed})
             folder = run_folder(runs, one)
             if not (folder / RESULT).is_file():
                 jobs.append(Job(one, folder))

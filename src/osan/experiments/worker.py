@@ -11,16 +11,15 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from osan.errors import OsanError
-from osan.training.folder import FAILED, write_json
+from osan.training.folder import FAILED, locked, write_json
 from osan.training.settings import Settings, validated
 
 FINISHED, FAILURE, INTERRUPTED = 0, 3, 130
@@ -69,19 +68,30 @@ def run(settings: Settings, folder: Path) -> int:
     from osan.training.run import train
 
     try:
-        with FileLock(folder / ".lock", timeout=_PATIENCE):
-            train(settings, folder, resume=True, progress=False)
+        if not _free(folder):
+            # Not recorded: the run belongs to the other process.
+            sys.stderr.write(f"{folder}: another process is working on this run\n")
+            return INTERRUPTED
+        train(settings, folder, resume=True, progress=False)
         return FINISHED
     except KeyboardInterrupt:
-        return INTERRUPTED
-    except Timeout:
-        # Not recorded: the run belongs to the other process.
-        sys.stderr.write(f"{folder}: another process is working on this run\n")
         return INTERRUPTED
     except Exception as error:
         traceback.print_exc()
         write_json(folder / FAILED, {"error": one_line(error)})
         return FAILURE
+
+
+def _free(folder: Path) -> bool:
+    """Wait for a process that is just ending, such as one of a sweep that was killed a moment ago."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
+        try:
+            with locked(folder):
+                return True
+        except OsanError:
+            time.sleep(0.2)
+    return False
 
 
 def one_line(error: BaseException) -> str:

@@ -8,7 +8,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from osan import __version__
-from osan.cli import data, theory, wl
+from osan.cli import (
+    data,
+    demo,
+    evaluate,
+    explain,
+    predict,
+    recipes,
+    report,
+    sweep,
+    table,
+    theory,
+    train,
+    wl,
+)
 from osan.errors import OsanError
 
 app = typer.Typer(
@@ -20,7 +33,16 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 app.add_typer(wl.app, name="wl")
+app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)
+app.command()(train.train)
+app.command()(evaluate.evaluate)
+app.command()(predict.predict)
+app.command()(sweep.sweep)
+app.command()(table.table)
+app.command()(report.report)
+app.command()(explain.explain)
+app.command()(demo.demo)
 
 
 @app.callback()

@@ -1,0 +1,155 @@
+"""``osan train``: one setting of the paper or of one's own, from data to score."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from osan.cli.options import Json, print_json
+from osan.errors import OsanError
+
+if TYPE_CHECKING:
+    from osan.training.folder import Result
+    from osan.training.settings import Settings
+
+Given = Annotated[str | None, typer.Argument(help="A dataset (osan data list), or a file of your own.")]
+Policy = Annotated[str | None, typer.Argument(help='Such as "delete 1 vertex"; none: the graph alone.')]
+Sets = Annotated[list[str] | None, typer.Option("--set", help="Any setting, as section.key=value.")]
+Targets = Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")]
+
+
+def train(
+    dataset: Given = None,
+    policy: Policy = None,
+    subgraphs: Annotated[str | None, typer.Option(help="Subgraphs per graph, or all.")] = None,
+    selection: Annotated[str, typer.Option(help="imle, random, simple, ...: how they are chosen.")] = "imle",
+    network: Annotated[str, typer.Option(help="gin, pna or ds-gnn.")] = "gin",
+    recipe: Annotated[str | None, typer.Option(help="A run of the paper (osan recipes).")] = None,
+    settings: Annotated[Path | None, typer.Option(help="A TOML or YAML file of settings.")] = None,
+    sets: Sets = None,
+    seed: Annotated[int | None, typer.Option(help="Of weights, noise and the order of batches.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="At most that many.")] = None,
+    devices: Annotated[int | None, typer.Option(help="Processes (or GPUs) to train with.")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Own table: the column with SMILES.")] = None,
+    target: Targets = None,
+    labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Own file: regression, binary or multiclass.")] = None,
+    split: Annotated[str | None, typer.Option(help="Own table: random, scaffold, or a column.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run, part of its folder.")] = None,
+    runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
+    resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder of raw files (default: $OSAN_DATA).")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train and score one setting; everything about the run is in its folder afterwards."""
+    from osan.training.folder import run_folder, settings_of
+    from osan.training.run import is_first_process
+    from osan.training.run import train as run
+    from osan.training.settings import parsed_changes
+
+    changes = parsed_changes(sets or [])
+    options = {
+        "seed": seed,
+        "training.epochs": epochs,
+        "data.smiles": smiles,
+        "data.targets": target or None,
+        "data.labels": None if labels is None else str(labels.resolve()),
+        "data.kind": kind,
+        "data.split": split,
+    }
+    changes = {key: value for key, value in options.items() if value is not None} | changes
+    if devices is not None:
+        changes["machine.devices"] = devices
+    if resume is not None:
+        _only_machine(changes, dataset, recipe, settings)
+        wanted, folder = settings_of(resume).changed(changes), resume
+    else:
+        wanted = _wanted(dataset, policy, subgraphs, selection, network, recipe, settings)
+        wanted = _named(_shortened(wanted, changes), changes, name)
+        folder = run_folder(runs, wanted)
+    try:
+        result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
+    except KeyboardInterrupt:
+        sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {folder}\n")
+        raise typer.Exit(130) from None
+    if is_first_process():
+        _report(result, folder, as_json)
+
+
+def _wanted(
+    dataset: str | None,
+    policy: str | None,
+    subgraphs: str | None,
+    selection: str,
+    network: str,
+    recipe: str | None,
+    file: Path | None,
+) -> Settings:
+    """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
+    from osan.experiments import recipes
+    from osan.training.settings import read_settings
+
+    ways = {"a dataset": dataset, "--recipe": recipe, "--settings": file, "--resume": None}
+    given = [way for way, value in ways.items() if value is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "nothing"
+        raise OsanError(f"train: expected one of {', '.join(ways)}; got {got}")
+    if recipe is not None:
+        return recipes.recipe(recipe).settings
+    if file is not None:
+        return read_settings(file)
+    if policy is None and subgraphs is not None:
+        raise OsanError('train: --subgraphs needs a policy, such as "delete 1 vertex"')
+    text = policy or ""
+    if subgraphs is not None:
+        text = f"{text.split(' x ')[0]} x {subgraphs}"
+    from osan.data import names
+
+    known = dataset or ""
+    if known not in names() and Path(known).exists():
+        known = str(Path(known).resolve())
+    return recipes.settings_for(known, text, selection, downstream=network)
+
+
+def _shortened(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """The settings with changes; fewer epochs than the least number lower that number too."""
+    epochs = changes.get("training.epochs")
+    if isinstance(epochs, int) and epochs < settings.training.min_epochs:
+        changes = {"training.min_epochs": epochs, **changes}
+    return settings.changed(changes)
+
+
+def _named(settings: Settings, changes: dict[str, Any], name: str | None) -> Settings:
+    """A name that tells the run from a recipe's: the changes are part of it, unless one is given."""
+    if name is None:
+        parts = [
+            f"{key}={value}".replace("/", "_")
+            for key, value in sorted(changes.items())
+            if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
+        ]
+        name = "/".join([settings.name or "run", *([",".join(parts)] if parts else [])])
+    return settings.changed({"name": name})
+
+
+def _only_machine(changes: dict[str, Any], *ways: object) -> None:
+    others = [key for key in changes if not key.startswith("machine.")]
+    if others or any(way is not None for way in ways):
+        raise OsanError(
+            f"--resume continues a run with its own settings; leave out {', '.join(others) or 'the rest'}"
+        )
+
+
+def _report(result: Result, folder: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        print_json({**asdict(result), "folder": str(folder)})
+        return
+    typer.echo(
+        f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} after epoch "
+        f"{result.best_epoch} of {result.epochs}); run folder {folder}"
+    )

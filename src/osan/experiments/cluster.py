@@ -1,0 +1,102 @@
+"""Sweeps on a Ray cluster: every run is a task, wherever there is room.
+
+The nodes must see the run folders and the data under the same paths (a shared file system) and have osan
+installed. A run is a process of its own there, too, so it is started, resumed and ended as on one machine.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from osan.errors import OsanError
+from osan.experiments import worker
+from osan.experiments.sweep import Event, Job, concluded, epochs_done
+
+
+def run_on_ray(
+    jobs: Sequence[Job],
+    address: str,
+    threads: int = 1,
+    gpus: float = 0.0,
+    deadline: float | None = None,
+) -> Generator[Event]:
+    """Run jobs on the Ray cluster at ``address``, and tell what happens.
+
+    Parameters
+    ----------
+    jobs
+        What is to be done.
+    address
+        As ``ray.init`` takes it: ``"host:port"``, ``"ray://host:port"``, ``"auto"``, or ``"local"`` for a
+        cluster of this machine alone.
+    threads, gpus
+        What each run asks for.
+    deadline
+        As in :func:`osan.experiments.sweep.run_locally`.
+    """
+    ray = _ray()
+    try:
+        _knock(address)
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+    except (OSError, ValueError, RuntimeError) as error:
+        raise OsanError(
+            f"--ray {address}: no cluster answers there: {' '.join(str(error).split())}"
+        ) from error
+    try:
+        task = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_supervise)
+        # The paths of the data are the same everywhere.
+        folders = {name: os.environ[name] for name in ("OSAN_DATA", "OSAN_CACHE") if name in os.environ}
+        end = None if deadline is None else time.time() + deadline - time.monotonic()
+        pending: dict[Any, Job] = {
+            task.remote(job.message() | {"environment": folders}, threads, end): job for job in jobs
+        }
+        while pending:
+            done, _ = ray.wait(list(pending), timeout=1.0)
+            for reference in done:
+                job = pending.pop(reference)
+                yield concluded(job, _code(ray, reference))
+            for job in pending.values():
+                if (job.folder / worker.LOG).exists():
+                    yield Event(job, "running", epochs_done(job))
+    finally:
+        ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Fail at once if nobody listens at a host and port, where Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10.0).close()
+
+
+def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:
+    """On a node: run one job to its end; its process ends with this one."""
+    os.environ.update(message.pop("environment"))
+    seconds = None if end is None else end - time.time()
+    if seconds is not None and seconds <= 0:
+        return worker.INTERRUPTED
+    return worker.start({**message, "seconds": seconds}, threads).wait()
+
+
+def _code(ray: Any, reference: Any) -> int:
+    """The exit code of a task; a node that was lost is an interruption, and the next sweep goes on."""
+    try:
+        return int(ray.get(reference))
+    except (
+        ray.exceptions.WorkerCrashedError,
+        ray.exceptions.NodeDiedError,
+        ray.exceptions.TaskCancelledError,
+    ):
+        return worker.INTERRUPTED
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise OsanError("--ray needs Ray, which is not installed: pip install 'osan[ray]'") from None
+    return ray

@@ -1,0 +1,123 @@
+"""Pictures of what a network looks at: RDKit for molecules, networkx for other graphs."""
+
+from __future__ import annotations
+
+import io
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+
+from osan.errors import OsanError
+from osan.report.curves import svg
+from osan.report.explain import Frequencies, first_arcs
+from osan.report.molecule import draw_molecule, is_molecule
+from osan.report.palette import shade
+from osan.training.folder import write_bytes
+
+_SUFFIXES = ("svg", "png")
+
+
+def save_picture(found: Frequencies, path: Path) -> None:
+    """Draw into an ``.svg`` or ``.png`` file, whole or not at all."""
+    write_bytes(path, picture(found, checked_suffix(path)))
+
+
+def checked_suffix(path: Path) -> str:
+    """``"svg"`` or ``"png"``; another one is an error."""
+    suffix = path.suffix.lower().lstrip(".")
+    if suffix not in _SUFFIXES:
+        raise OsanError(f"{path}: a picture ends in .svg or .png")
+    return suffix
+
+
+def picture(found: Frequencies, suffix: str = "svg") -> bytes:
+    """The picture as the bytes of a file."""
+    if is_molecule(found.graph) and find_spec("rdkit") is not None:
+        return draw_molecule(found, suffix)
+    figure = draw_graph(found)
+    if suffix == "svg":
+        return svg(figure).encode()
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=150)
+    return stream.getvalue()
+
+
+def draw_graph(found: Frequencies, limit: int = 6) -> Any:
+    """One panel per subgraph: the darker a vertex or edge, the oftener it is chosen.
+
+    A vertex with a single integer feature is labelled by it, any other by its number.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.figure import Figure
+
+    graph = nx.Graph()
+    graph.add_nodes_from(range(found.graph.num_nodes))
+    arcs = first_arcs(found.graph.edge_index)
+    graph.add_edges_from(arcs)
+    place = layout(graph)
+    table = found.edges if found.edges is not None else found.vertices
+    assert table is not None  # one of the two is there
+    # One vertex of many is seldom chosen: the scale ends at the largest frequency.
+    top = float(table.max()) or 1.0
+    shown = min(table.size(1), limit)
+    columns = min(shown, 3)
+    rows = -(-shown // columns)
+    figure = Figure(figsize=(3.4 * columns + 0.8, 3.3 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).flatten()
+    labels = _labels(found)
+    small = graph.number_of_nodes() > 24
+    for i, panel in enumerate(panels):
+        panel.set_axis_off()
+        if i >= shown:
+            continue
+        of_vertex = [0.0] * len(graph) if found.vertices is None else found.vertices[:, i].tolist()
+        of_edge = {ends: 0.0 if found.edges is None else float(found.edges[e, i]) for ends, e in arcs.items()}
+        edges = list(graph.edges())
+        strength = [of_edge[min(e), max(e)] for e in edges]
+        nx.draw_networkx_edges(
+            graph,
+            place,
+            ax=panel,
+            edgelist=edges,
+            edge_color=[shade(f / top) if f > 0 else (0.6, 0.6, 0.6) for f in strength],
+            width=[1.0 + 4.0 * f for f in strength],
+        )
+        nx.draw_networkx_nodes(
+            graph,
+            place,
+            ax=panel,
+            node_color=[shade(f / top) for f in of_vertex],
+            edgecolors="#555555",
+            node_size=90 if small else 240,
+        )
+        nx.draw_networkx_labels(graph, place, labels, ax=panel, font_size=5 if small else 7)
+        panel.set_title(f"subgraph {i + 1}", fontsize=10)
+        panel.margins(0.12)
+    scale = LinearSegmentedColormap.from_list("frequency", [shade(0.0), shade(1.0)])
+    what = "edges" if found.edges is not None else "vertices"
+    bar = ScalarMappable(Normalize(0.0, top), scale)
+    figure.colorbar(bar, ax=panels, shrink=0.7, label=f"how often {what} are {found.word}")
+    figure.suptitle(f"{found.name}: {found.policy}", fontsize=11)
+    return figure
+
+
+def layout(graph: nx.Graph) -> dict[int, Any]:
+    """Places of the vertices: each component by its distances, then side by side."""
+    place: dict[int, Any] = {}
+    right = 0.0
+    for part in sorted(nx.connected_components(graph), key=lambda c: (-len(c), min(c))):
+        points = nx.kamada_kawai_layout(graph.subgraph(sorted(part)), scale=len(part) ** 0.5)
+        left = min(p[0] for p in points.values())
+        place |= {v: p + np.array([right - left, 0.0]) for v, p in points.items()}
+        right = max(p[0] for p in place.values()) + 1.0
+    return place
+
+
+def _labels(found: Frequencies) -> dict[int, str]:
+    x = found.graph.x
+    plain = x is None or x.is_floating_point() or x.size(1) != 1
+    return {v: str(v) if plain else str(int(x[v, 0])) for v in range(found.graph.num_nodes)}

@@ -1,0 +1,146 @@
+"""What a trained network looks at: how often each vertex or edge of one graph is removed, kept or marked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.data import flatten
+from osan.errors import OsanError
+from osan.nn import DataDrivenOSAN
+from osan.selection import Policy
+from osan.training.run import load_model
+from osan.training.settings import Settings
+from osan.training.tasks import TaskInfo, load_task
+
+_WORDS = {"delete": "deleted", "select": "kept", "mark": "marked"}
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """How often each part of one graph is chosen, over perturbed samples.
+
+    Parameters
+    ----------
+    graph
+        The graph, with the features that the network sees.
+    name
+        What to call it.
+    word
+        What happens to a chosen part: ``"deleted"``, ``"kept"`` or ``"marked"``.
+    policy
+        The policy of the run.
+    vertices, edges
+        Shape ``[vertices, m]`` or ``[edges, m]`` (one row per column of ``edge_index``), the other ``None``;
+        column i belongs to the i-th subgraph.
+    samples
+        How many samples were drawn.
+    """
+
+    graph: Data
+    name: str
+    word: str
+    policy: Policy
+    vertices: Tensor | None
+    edges: Tensor | None
+    samples: int
+
+    def plain(self) -> dict[str, Any]:
+        """Plain values; of an edge that stands in ``edge_index`` in both directions the first counts."""
+        out: dict[str, Any] = {"graph": self.name, "policy": str(self.policy), "what": self.word}
+        out["samples"] = self.samples
+        if self.vertices is not None:
+            out["vertices"] = [[round(f, 4) for f in row] for row in self.vertices.tolist()]
+        if self.edges is not None:
+            out["edges"] = [
+                {"ends": [u, v], "frequency": [round(f, 4) for f in self.edges[e].tolist()]}
+                for (u, v), e in first_arcs(self.graph.edge_index).items()
+            ]
+        return out
+
+
+def first_arcs(edge_index: Tensor) -> dict[tuple[int, int], int]:
+    """The columns of ``edge_index`` by their end vertices, smaller first; one per edge.
+
+    >>> first_arcs(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    {(0, 1): 0, (1, 2): 2}
+    """
+    out: dict[tuple[int, int], int] = {}
+    for column, (u, v) in enumerate(edge_index.t().tolist()):
+        out.setdefault((min(u, v), max(u, v)), column)
+    return out
+
+
+def explain(folder: Path, which: str, samples: int = 100, data: Path | None = None) -> Frequencies:
+    """What the network of a run looks at in one graph.
+
+    Parameters
+    ----------
+    folder
+        The folder of a finished run with a policy that chooses.
+    which
+        A SMILES string, or the position of a graph in the test split.
+    samples
+        How many perturbed samples to draw.
+    data
+        The folder of raw files; ``$OSAN_DATA`` by default.
+    """
+    learner, settings, info = load_model(folder)
+    model = learner.model
+    if not isinstance(model, DataDrivenOSAN):
+        raise OsanError(f"{folder} has no policy (selection.policy is empty), so nothing is chosen in it")
+    if samples < 1:
+        raise OsanError(f"samples must be at least 1, got {samples}")
+    if which.lstrip("-").isdecimal():
+        graph, name = _test_graph(settings, int(which), data)
+    else:
+        graph, name = _molecule(which, info), which
+    batch = flatten([graph]).batch(torch.tensor([0]))
+    frequency = model.explain(batch, samples).frequency
+    policy = model.policy
+    if policy.operation == "delete":
+        frequency = 1.0 - frequency
+    of_edges = policy.weighs_edges
+    return Frequencies(
+        graph,
+        name,
+        _WORDS[policy.operation],
+        policy,
+        None if of_edges else frequency,
+        frequency if of_edges else None,
+        samples,
+    )
+
+
+def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[Data, str]:
+    test = load_task(settings, data).test
+    if not 0 <= position < len(test):
+        raise OsanError(f"graph {position}: the test split has the graphs 0 to {len(test) - 1}")
+    return test[position], f"test graph {position} of {settings.data.dataset}"
+
+
+def _molecule(smiles: str, info: TaskInfo) -> Data:
+    """A molecule with the features that the network was trained on, where these are OGB's."""
+    from osan.data.molecules import featurise
+    from osan.nn import OGB_ATOM_FEATURES
+
+    if info.vertex_features.sizes != tuple(OGB_ATOM_FEATURES):
+        raise OsanError(
+            f"{smiles!r}: the run was trained on {info.dataset}, whose vertices have other features than "
+            "OGB's atoms; give the position of a graph in its test split"
+        )
+    try:
+        from rdkit import Chem
+        from rdkit.rdBase import BlockLogs
+    except ImportError:
+        raise OsanError("reading SMILES needs RDKit: pip install 'osan[molecules]'") from None
+    with BlockLogs():
+        molecule = Chem.MolFromSmiles(smiles)
+    if molecule is None or molecule.GetNumAtoms() == 0:
+        raise OsanError(f"{smiles!r} is neither a position in the test split nor a SMILES string with atoms")
+    return featurise(molecule, torch.zeros(1, info.num_targets))

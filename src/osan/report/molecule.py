@@ -1,0 +1,102 @@
+"""Molecules with how often their atoms or bonds are chosen, drawn by RDKit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch_geometric.data import Data
+
+from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
+from osan.report.explain import Frequencies, first_arcs
+from osan.report.palette import shade
+
+_PANEL = (320, 260)
+# Lists of ogb.utils.features: formal charges from -5, and four kinds of bonds.
+_LEAST_CHARGE = -5
+_BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
+
+
+def is_molecule(graph: Data) -> bool:
+    """Whether the features of a graph are OGB's atom and bond features, so that it can be drawn as such."""
+    x, edge_attr = graph.x, graph.edge_attr
+    if x is None or edge_attr is None or x.is_floating_point():
+        return False
+    return bool(x.size(1) == len(OGB_ATOM_FEATURES) and edge_attr.size(1) == len(OGB_BOND_FEATURES))
+
+
+def to_rdkit(graph: Data) -> Any:
+    """The molecule behind OGB's features, its atoms in the order of the vertices.
+
+    >>> import torch
+    >>> from rdkit import Chem
+    >>> from osan.data.molecules import featurise
+    >>> Chem.MolToSmiles(to_rdkit(featurise(Chem.MolFromSmiles("O=C([O-])c1ccccc1"), torch.zeros(1, 1))))
+    'O=C([O-])c1ccccc1'
+    """
+    from rdkit import Chem
+    from rdkit.Chem import rdDepictor
+
+    molecule = Chem.RWMol()
+    for row in graph.x.tolist():
+        # The last number stands for every other element.
+        atom = Chem.Atom(row[0] + 1 if row[0] + 1 < OGB_ATOM_FEATURES[0] else 0)
+        atom.SetFormalCharge(row[3] + _LEAST_CHARGE)
+        atom.SetNumExplicitHs(row[4])
+        atom.SetNoImplicit(True)
+        atom.SetIsAromatic(bool(row[7]))
+        molecule.AddAtom(atom)
+    for (u, v), column in first_arcs(graph.edge_index).items():
+        kind = int(graph.edge_attr[column, 0])
+        name = _BONDS[kind] if kind < len(_BONDS) else "UNSPECIFIED"
+        molecule.AddBond(u, v, getattr(Chem.BondType, name))
+        molecule.GetBondBetweenAtoms(u, v).SetIsAromatic(name == "AROMATIC")
+    out = molecule.GetMol()
+    out.UpdatePropertyCache(strict=False)
+    Chem.FastFindRings(out)
+    rdDepictor.Compute2DCoords(out)
+    return out
+
+
+def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> bytes:
+    """One panel per subgraph: the darker, the oftener chosen; from 10 % on with the number."""
+    from rdkit import Chem
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    of_edges = found.edges is not None
+    table = found.edges if found.edges is not None else found.vertices
+    assert table is not None  # one of the two is there
+    base = to_rdkit(found.graph)
+    arcs = first_arcs(found.graph.edge_index)
+    top = float(table.max()) or 1.0
+    shown = min(table.size(1), limit)
+    panels, lit, legends = [], [], []
+    for i in range(shown):
+        molecule = Chem.Mol(base)
+        if of_edges:
+            parts = {molecule.GetBondBetweenAtoms(*ends): float(table[e, i]) for ends, e in arcs.items()}
+        else:
+            parts = {molecule.GetAtomWithIdx(v): f for v, f in enumerate(table[:, i].tolist())}
+        for part, frequency in parts.items():
+            if frequency >= 0.1:
+                part.SetProp("bondNote" if of_edges else "atomNote", f"{frequency:.0%}")
+        lit.append({part.GetIdx(): shade(f / top) for part, f in parts.items() if f > 0})
+        panels.append(molecule)
+        legends.append(f"subgraph {i + 1}: {'bonds' if of_edges else 'atoms'} {found.word}")
+    columns = min(shown, 3)
+    size = (_PANEL[0] * columns, _PANEL[1] * -(-shown // columns))
+    kind = rdMolDraw2D.MolDraw2DSVG if suffix == "svg" else rdMolDraw2D.MolDraw2DCairo
+    drawer = kind(*size, *_PANEL)
+    options: Any = drawer.drawOptions()
+    options.legendFontSize, options.annotationFontScale = 16, 0.6
+    options.prepareMolsBeforeDrawing = False
+    which = "Bond" if of_edges else "Atom"
+    drawer.DrawMolecules(
+        panels,
+        legends=legends,
+        highlightAtoms=[[] for _ in panels] if of_edges else [list(each) for each in lit],
+        **({"highlightBonds": [list(each) for each in lit]} if of_edges else {}),
+        **{f"highlight{which}Colors": lit},
+    )
+    drawer.FinishDrawing()
+    text = drawer.GetDrawingText()
+    return text.encode() if isinstance(text, str) else bytes(text)

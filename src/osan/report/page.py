@@ -1,0 +1,219 @@
+"""One self-contained HTML page: tables, learning curves, example subgraphs, and what failed."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from osan import __version__
+from osan.errors import OsanError
+from osan.experiments.recipes import recipes, tables
+from osan.report.curves import curves, svg
+from osan.report.runs import Run, Summary, by_name, find_runs, summarise
+from osan.report.table import Line, figure, headings, rows_of, table_lines
+from osan.training.folder import ENVIRONMENT, read_json, write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An image inside the page."""
+
+    source: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of the page: one of the paper's tables, or runs of one's own on one dataset."""
+
+    title: str
+    headings: list[str]
+    rows: list[list[str]]
+    pictures: list[Picture]
+
+
+def write_page(
+    runs: Path,
+    out: Path,
+    *,
+    title: str = "osan runs",
+    under: str = "",
+    examples: int = 3,
+    data: Path | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write the page over all runs below a folder.
+
+    Parameters
+    ----------
+    runs, under
+        As for :func:`osan.report.runs.find_runs`.
+    out
+        The file to write, whole or not at all.
+    title
+        Its heading.
+    examples
+        For how many settings that learn their subgraphs to draw an example; needs their data.
+    data
+        The folder of raw files; ``$OSAN_DATA`` by default.
+    progress
+        Called with a word on what is being done.
+    """
+    found = find_runs(runs, under)
+    if not found:
+        raise OsanError(f"there is no run in {runs / under}; osan train and osan sweep make them")
+    progress("tables and curves")
+    groups = by_name(found)
+    write_bytes(
+        out,
+        rendered(
+            title=title,
+            version=__version__,
+            parts=[*_paper_parts(groups), *_own_parts(groups)],
+            examples=_examples(groups, examples, data, progress),
+            failed=[run for run in found if run.error],
+            counts={
+                "finished": sum(run.result is not None for run in found),
+                "failed": sum(bool(run.error) for run in found),
+                "unfinished": sum(run.result is None and not run.error for run in found),
+            },
+            environments=_environments(found),
+        ).encode(),
+    )
+
+
+def rendered(**values: Any) -> str:
+    """The template with values filled in; everything is escaped."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = files("osan.report").joinpath("page.html").read_text(encoding="utf-8")
+    return environment.from_string(template).render(**values)
+
+
+def data_uri(content: bytes, kind: str = "image/svg+xml") -> str:
+    """Bytes as an address that holds them.
+
+    >>> data_uri(b"hi", "text/plain")
+    'data:text/plain;base64,aGk='
+    """
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def _paper_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
+    """The paper's tables that have runs."""
+    parts = []
+    for label in tables():
+        lines = table_lines(label, groups)
+        if any(line.key in groups for line in lines):
+            row = lines[0].paper
+            title = f"{row.dataset}, {row.downstream} (table {label})"
+            parts.append(Part(title, headings(lines), rows_of(lines), _policy_curves(lines, groups)))
+    return parts
+
+
+def _policy_curves(lines: Sequence[Line], groups: Mapping[str, Sequence[Run]]) -> list[Picture]:
+    """A figure for each policy of a table, with the baseline in each."""
+    keyed = [(line.paper, line.key) for line in lines if line.key in groups and line.key is not None]
+    baseline = {row.method: groups[key] for row, key in keyed if not row.operation}
+    by_policy: dict[str, dict[str, Sequence[Run]]] = {}
+    for row, key in keyed:
+        if row.operation:
+            size = "" if row.size == "--" else f"{row.size} "
+            policy = f"{row.operation} {size}{row.type} x {row.subgraphs}".lower()
+            by_policy.setdefault(policy, dict(baseline))[row.method] = groups[key]
+    drawings = by_policy or ({"baseline": baseline} if baseline else {})
+    return [drawn for policy, some in drawings.items() if (drawn := _curves(some, policy))]
+
+
+def _own_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
+    """Runs that are none of the paper's, by dataset."""
+    by_dataset: dict[str, dict[str, Sequence[Run]]] = {}
+    for name, group in groups.items():
+        if name not in recipes():
+            by_dataset.setdefault(group[0].settings.data.dataset, {})[name] = group
+    header = ["run", "policy", "estimator", "metric", "test", "runs", "epochs", "seconds"]
+    parts = []
+    for dataset, some in by_dataset.items():
+        # As in the paper: without subgraphs, with random ones, with learned ones.
+        own = dict(sorted(some.items(), key=lambda item: _method_rank(item[1][0])))
+        rows = [_own_row(name, group, summarise(group)) for name, group in own.items()]
+        picture = _curves(own, dataset)
+        parts.append(Part(dataset, header, rows, [picture] if picture else []))
+    return parts
+
+
+def _method_rank(run: Run) -> tuple[bool, bool]:
+    choice = run.settings.selection
+    return bool(choice.policy), choice.estimator != "random"
+
+
+def _own_row(name: str, some: Sequence[Run], summary: Summary | None) -> list[str]:
+    choice = some[0].settings.selection
+    row = [name, choice.policy or "none", choice.estimator if choice.policy else ""]
+    results = [run.result for run in some if run.result is not None]
+    if summary is None:
+        return [*row, "", "", "0", "", ""]
+    epochs = sum(result.epochs for result in results) / len(results)
+    seconds = sum(result.seconds for result in results) / len(results)
+    value = figure(summary.mean, summary.std, 3)
+    return [*row, results[0].metric, value, str(summary.runs), f"{epochs:.0f}", f"{seconds:.1f}"]
+
+
+def _curves(groups: Mapping[str, Sequence[Run]], title: str) -> Picture | None:
+    if not any(run.metrics.get("epoch") for some in groups.values() for run in some):
+        return None
+    return Picture(_image(curves(groups, title)), f"Learning curves: {title}")
+
+
+def _image(drawing: Figure) -> str:
+    return data_uri(svg(drawing).encode())
+
+
+def _examples(
+    groups: Mapping[str, Sequence[Run]], count: int, data: Path | None, progress: Callable[[str], None]
+) -> list[Picture]:
+    """Pictures of the first test graph for some settings that learn; missing datasets are left out."""
+    from osan.report.drawing import picture
+    from osan.report.explain import explain
+
+    out: list[Picture] = []
+    for name, some in groups.items():
+        choice = some[0].settings.selection
+        done = next((run for run in some if run.result is not None), None)
+        learns = choice.policy and choice.estimator != "random" and not choice.policy.endswith("x all")
+        if len(out) >= count or done is None or not learns:
+            continue
+        progress(f"example of {name}")
+        try:
+            seen = explain(done.folder, "0", samples=100, data=data)
+        except OsanError as error:
+            progress(f"no example of {name}: {error}")
+            continue
+        what = "edges" if seen.vertices is None else "vertices"
+        caption = (
+            f"{name}: {seen.name}. The darker, the oftener {what} are {seen.word} ({seen.samples} samples)."
+        )
+        out.append(Picture(data_uri(picture(seen)), caption))
+    return out
+
+
+def _environments(found: Sequence[Run]) -> list[str]:
+    """On what the runs were made, each combination of versions and platform once."""
+    seen: dict[str, None] = {}
+    for run in found:
+        path = run.folder / ENVIRONMENT
+        if path.is_file():
+            content = read_json(path)
+            versions = ", ".join(f"{name} {number}" for name, number in content.get("versions", {}).items())
+            seen[f"{versions}; {content.get('platform', '')}; threads {content.get('threads', '?')}"] = None
+    return list(seen)

@@ -1,0 +1,15 @@
+"""One scale of colours for frequencies, the same in every drawing."""
+
+from __future__ import annotations
+
+_NEVER, _ALWAYS = (1.0, 1.0, 1.0), (0.85, 0.37, 0.05)
+
+
+def shade(frequency: float) -> tuple[float, float, float]:
+    """White for never, dark orange for always.
+
+    >>> shade(0.0), shade(1.0)
+    ((1.0, 1.0, 1.0), (0.85, 0.37, 0.05))
+    """
+    red, green, blue = (a + (b - a) * frequency for a, b in zip(_NEVER, _ALWAYS, strict=True))
+    return red, green, blue

@@ -1,0 +1,1 @@
+"""Training: settings, the Lightning module, safe checkpoints and run folders."""

@@ -1,0 +1,166 @@
+"""What happens between epochs: early stopping, best weights, the file of metrics, checkpoints, progress."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import EarlyStopping
+from torch import Tensor
+
+from osan.training.folder import CHECKPOINT, METRICS, write_bytes
+from osan.training.module import Learner
+
+
+class Patience(EarlyStopping):
+    """Stop when the validation metric has not improved for a while, but not before the least epoch."""
+
+    def __init__(self, monitor: str, mode: str, patience: int, min_epochs: int) -> None:
+        super().__init__(monitor, mode=mode, patience=patience, check_on_train_epoch_end=False)
+        self.min_epochs = min_epochs
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        super().on_validation_end(trainer, pl_module)
+        # Lightning would remember the wish to stop and follow it later, whatever improves meanwhile.
+        if trainer.current_epoch + 1 < self.min_epochs:
+            trainer.should_stop = False
+
+
+class Best(Callback):
+    """The weights after the epoch with the best validation metric; the first of equals."""
+
+    def __init__(self, monitor: str, mode: str) -> None:
+        self.monitor, self.sign = monitor, 1.0 if mode == "min" else -1.0
+        self.value, self.epoch = float("nan"), -1
+        self.weights: dict[str, Tensor] = {}
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        value = float(trainer.callback_metrics[self.monitor])
+        if self.epoch < 0 or self.sign * value < self.sign * self.value:
+            self.value, self.epoch = value, trainer.current_epoch
+            state = pl_module.model.state_dict()  # type: ignore[union-attr]
+            self.weights = {name: tensor.detach().cpu().clone() for name, tensor in state.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"value": self.value, "epoch": self.epoch, "weights": self.weights}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.value, self.epoch, self.weights = (state_dict[key] for key in ("value", "epoch", "weights"))
+
+
+class History(Callback):
+    """``metrics.csv``: a line per epoch, with the numbers of a continued run as if it had never stopped."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / METRICS
+        self.rows: list[dict[str, float]] = []
+        self.start = 0.0
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.start = time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not isinstance(pl_module, Learner):
+            return
+        rates = [group["lr"] for group in trainer.optimizers[0].param_groups]
+        self.rows.append(
+            {
+                "epoch": trainer.current_epoch,
+                "train_loss": pl_module.epoch_loss(),
+                pl_module.monitor: float(trainer.callback_metrics[pl_module.monitor]),
+                "lr": rates[0],
+                "upstream_lr": rates[-1] if len(rates) > 1 else 0.0,
+                "seconds": round(time.perf_counter() - self.start, 4),
+            }
+        )
+        if trainer.is_global_zero:
+            self.write()
+
+    def write(self) -> None:
+        """Write all rows; the file is whole at any moment."""
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, list(self.rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        write_bytes(self.file, stream.getvalue().encode(), lasting=False)
+
+    @property
+    def seconds(self) -> float:
+        """The time of all epochs."""
+        return float(sum(row["seconds"] for row in self.rows))
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"rows": self.rows}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.rows = state_dict["rows"]
+
+
+class Saver(Callback):
+    """Writes ``checkpoint.ckpt`` after an epoch, not more often than asked for, and after the last one.
+
+    It has to be the last callback, so that the others have taken note of the epoch.
+    """
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.file, self.seconds = folder / CHECKPOINT, seconds
+        self.last = time.perf_counter()
+        self.finished = False
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.finished = trainer.should_stop or trainer.current_epoch + 1 >= (trainer.max_epochs or 1)
+        due = self.finished or time.perf_counter() - self.last >= self.seconds
+        # One clock decides for all processes.
+        if trainer.strategy.broadcast(due):
+            trainer.save_checkpoint(self.file)
+            self.last = time.perf_counter()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"finished": self.finished}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.finished = state_dict["finished"]
+
+
+class Progress(Callback):
+    """A bar over the epochs, on stderr."""
+
+    def __init__(self, best: Best) -> None:
+        self.best = best
+        self.bar: Any = None
+        self.line: Any = None
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.is_global_zero:
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        words = TextColumn("{task.description}")
+        self.bar = Progress(
+            words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=Console(stderr=True)
+        )
+        self.line = self.bar.add_task("epochs", total=trainer.max_epochs, completed=trainer.current_epoch)
+        self.bar.start()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self.bar is None:
+            return
+        value = float(trainer.callback_metrics[self.best.monitor])
+        text = f"{self.best.monitor} {value:.4f}, best {self.best.value:.4f}"
+        self.bar.update(self.line, completed=trainer.current_epoch + 1, description=text)
+
+    def on_train_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self._stop()
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None

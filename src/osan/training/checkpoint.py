@@ -1,0 +1,62 @@
+"""Checkpoints to resume from: plain tensors and numbers, written whole, never unpickled."""
+
+from __future__ import annotations
+
+import io
+import tomllib
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.plugins import CheckpointIO
+
+from osan.errors import OsanError
+from osan.training.folder import write_bytes
+from osan.training.settings import Settings, validated
+
+
+class SafeCheckpointIO(CheckpointIO):
+    """How Lightning writes and reads checkpoints here."""
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
+        """Write a checkpoint; if that fails, the one before is still there."""
+        stream = io.BytesIO()
+        torch.save(checkpoint, stream)
+        write_bytes(Path(path), stream.getvalue())
+
+    def load_checkpoint(
+        self, path: Any, map_location: Any = None, weights_only: bool | None = True
+    ) -> dict[str, Any]:
+        """Read a checkpoint, whatever ``weights_only`` says without building any object of a user's class."""
+        return read_checkpoint(Path(path))
+
+    def remove_checkpoint(self, path: Any) -> None:
+        """Delete a checkpoint."""
+        Path(path).unlink(missing_ok=True)
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint; a damaged one is an error that says what to do."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on damaged files torch warns of odd pickle protocols
+            content = torch.load(path, weights_only=True, map_location="cpu")
+    except Exception as error:  # torch raises nearly anything on damaged files
+        reason = " ".join(str(error).split())[:120]
+        raise OsanError(
+            f"{path}: not a checkpoint that can be read safely ({reason}); "
+            "move it away to train again from the start"
+        ) from error
+    wanted = {"settings", "callbacks", "state_dict", "optimizer_states", "loops"}
+    if not isinstance(content, dict) or not wanted <= content.keys():
+        raise OsanError(f"{path}: not a checkpoint of osan; move it away to train again from the start")
+    return content
+
+
+def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -> None:
+    """Raise if a checkpoint was made with other settings."""
+    made = validated(tomllib.loads(checkpoint["settings"]), str(path))
+    different = settings.differences(made)
+    if different:
+        raise OsanError(f"{path} is of a run with other settings: {'; '.join(different[:5])}")

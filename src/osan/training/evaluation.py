@@ -1,0 +1,126 @@
+"""Predictions of a whole split, their scores, their file, and how long inference takes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from osan.data import FlatDataset
+from osan.nn import DataDrivenOSAN
+from osan.training.batches import Batches
+from osan.training.build import predict
+from osan.training.folder import write_bytes
+from osan.training.module import Learner
+from osan.training.scores import score
+from osan.training.tasks import TaskInfo
+
+REPEATS = 5
+
+
+@contextmanager
+def evaluating(learner: Learner, samples: int | None = None) -> Iterator[None]:
+    """Evaluation mode without gradients, with another number of samples if asked for."""
+    model, training = learner.model, learner.training
+    before = model.samples if isinstance(model, DataDrivenOSAN) else 1
+    learner.eval()
+    try:
+        if samples is not None and isinstance(model, DataDrivenOSAN):
+            model.samples = samples
+        with torch.inference_mode():
+            yield
+    finally:
+        learner.train(training)
+        if isinstance(model, DataDrivenOSAN):
+            model.samples = before
+
+
+def predictions(learner: Learner, graphs: FlatDataset, batch_size: int, samples: int | None = None) -> Tensor:
+    """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``."""
+    device = next(learner.model.parameters()).device
+    with evaluating(learner, samples):
+        parts = [
+            learner.renormalised(predict(learner.model, batch.to(device))[0]).cpu()
+            for batch in Batches(graphs, batch_size)
+        ]
+    return torch.cat(parts)
+
+
+def spread(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation over the perturbed samples of what is predicted for each graph.
+
+    Numbers in the unit of the targets, or probabilities (of class 1, or of each class). A network that sees
+    the whole graph, or all subgraphs, has no samples and no deviation.
+    """
+    device = next(learner.model.parameters()).device
+    means, deviations = [], []
+    with evaluating(learner):
+        for batch in Batches(graphs, batch_size):
+            first, out = predict(learner.model, batch.to(device))
+            each = first.unsqueeze(0)
+            if out is not None and isinstance(learner.model, DataDrivenOSAN):
+                each = torch.stack([learner.model.downstream(batch, bag) for bag in out.bags])
+            values = meaning(learner.renormalised(each), learner.info).cpu()
+            means.append(values.mean(0))
+            deviations.append(values.std(0, correction=0))
+    return torch.cat(means), torch.cat(deviations)
+
+
+def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:
+    """What a network's output says: the number itself, or the probabilities behind logits."""
+    if info.kind == "regression":
+        return prediction
+    return torch.sigmoid(prediction) if info.kind == "binary" else torch.softmax(prediction, -1)
+
+
+def scores(prediction: Tensor, y: Tensor, info: TaskInfo) -> dict[str, float]:
+    """The metric of the task and, where they can be computed, the others that suit it."""
+    out = {info.metric: float(score(prediction, y, info.kind, info.metric))}
+    for name in info.metrics[1:]:
+        try:
+            out[name] = float(score(prediction, y, info.kind, name))
+        except ValueError:
+            continue
+    return out
+
+
+def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) -> list[float]:
+    """The times of five passes over a split, as in the paper's comparison with ESAN.
+
+    A pass is the retrieval of the batches, the choice of subgraphs, both forward passes and the loss.
+    """
+    device = next(learner.model.parameters()).device
+    times = []
+    with evaluating(learner, samples=1):
+        for _ in range(REPEATS):
+            start = time.perf_counter()
+            total = torch.zeros((), device=device)
+            for batch in Batches(graphs, batch_size):
+                moved = batch.to(device)
+                total += learner.losses(predict(learner.model, moved)[0], moved.y).sum()
+            total.item()  # waits for the device
+            times.append(round(time.perf_counter() - start, 6))
+    return times
+
+
+def write_predictions(path: Path, graphs: FlatDataset, prediction: Tensor, info: TaskInfo) -> None:
+    """A line per graph: its place in the dataset, its targets and what is predicted (logits for classes)."""
+    y = graphs.y.reshape(len(graphs), -1)
+    names = info.targets
+    if info.kind == "multiclass":
+        columns = ["class", *(f"predicted_{i}" for i in range(prediction.size(1)))]
+    else:
+        columns = [*names, *(f"predicted_{name}" for name in names)]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["graph", *columns])
+    rows = zip(graphs.ids.tolist(), y.tolist(), prediction.tolist(), strict=True)
+    # Every digit of a float32; a missing target is an empty cell.
+    writer.writerows([i, *("" if t != t else t for t in target), *value] for i, target, value in rows)
+    write_bytes(path, stream.getvalue().encode())

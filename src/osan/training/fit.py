@@ -1,0 +1,127 @@
+"""The Lightning trainer of a run: callbacks, checkpoints, one process or many."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.pytorch import Callback, Trainer
+from lightning.pytorch.strategies import DDPStrategy
+
+from osan.data import Task
+from osan.training.batches import Batches
+from osan.training.callbacks import Best, History, Patience, Progress, Saver
+from osan.training.checkpoint import SafeCheckpointIO, check_settings, read_checkpoint
+from osan.training.folder import CHECKPOINT
+from osan.training.module import Learner
+from osan.training.settings import Settings
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What training leaves: the trainer, the best weights and the numbers of every epoch."""
+
+    trainer: Trainer
+    best: Best
+    history: History
+
+
+def fit(
+    learner: Learner,
+    task: Task,
+    folder: Path,
+    *,
+    resume: bool = False,
+    progress: bool = False,
+    extra: Sequence[Callback] = (),
+) -> Fitted:
+    """Train to the end, from the checkpoint in the folder if there is one and ``resume`` says so.
+
+    ``extra`` callbacks come last in line.
+    """
+    training, machine = learner.settings.training, learner.settings.machine
+    checkpoint, state = folder / CHECKPOINT, None
+    if resume and checkpoint.is_file():
+        state = read_checkpoint(checkpoint)
+        check_settings(checkpoint, state, learner.settings)
+    best, history = Best(learner.monitor, task.direction), History(folder)
+    callbacks: list[Callback] = [best, history]
+    if progress:
+        callbacks.append(Progress(best))
+    if training.patience is not None:
+        callbacks.append(Patience(learner.monitor, task.direction, training.patience, training.min_epochs))
+    saver = Saver(folder, machine.checkpoint_seconds)
+    with _quiet():
+        trainer = Trainer(
+            accelerator=machine.accelerator,
+            devices=machine.devices,
+            num_nodes=machine.nodes,
+            strategy=_strategy(learner.settings),
+            max_epochs=training.epochs,
+            min_epochs=training.min_epochs,
+            callbacks=[*callbacks, saver, *extra],
+            plugins=[SafeCheckpointIO()],
+            logger=False,
+            enable_checkpointing=False,
+            enable_progress_bar=False,
+            enable_model_summary=False,
+            num_sanity_val_steps=0,
+            use_distributed_sampler=False,
+        )
+        if state is not None and state["callbacks"][saver.state_key]["finished"]:
+            for callback in (best, history):
+                callback.load_state_dict(state["callbacks"][callback.state_key])
+        else:
+            _run(trainer, learner, task, None if state is None else checkpoint)
+    return Fitted(trainer, best, history)
+
+
+def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None) -> None:
+    training, seed = learner.settings.training, learner.settings.seed
+    share = partial(Batches, seed=seed, rank=trainer.global_rank, world=trainer.world_size)
+    batches = share(task.train, training.batch_size, lambda: learner.current_epoch)
+    validation = share(task.val, training.batch_size)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        trainer.fit(learner, batches, validation, ckpt_path=checkpoint, weights_only=True)
+    except SystemExit as error:
+        # What Lightning makes of Ctrl-C.
+        raise KeyboardInterrupt from error
+    finally:
+        # Lightning leaves the signal ignored then.
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+def _strategy(settings: Settings) -> Any:
+    """One process, or DDP; some parameters (of marks, say) get no gradient in some networks."""
+    world = settings.machine.devices * settings.machine.nodes
+    if world == 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return "auto"
+    on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
+    return DDPStrategy(find_unused_parameters=True, process_group_backend="gloo" if on_cpu else "nccl")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Lightning's hints off the terminal; what matters comes as an error."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module="lightning.*")
+            warnings.filterwarnings("ignore", message=".*torch.jit.*")
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,178 @@
+"""The folder of a run: which files it has, and how they are written and read.
+
+``settings.toml``, ``environment.json``, ``metrics.csv`` (a line per epoch), ``checkpoint.ckpt`` (to resume),
+then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split) and,
+last of all, ``result.json``: a run is finished if and only if that file is there. ``failed.json`` says why a
+run failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from osan import __version__
+from osan.data.paths import written_whole
+from osan.errors import OsanError
+from osan.training.settings import Settings, read_settings
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+SETTINGS, ENVIRONMENT, METRICS = "settings.toml", "environment.json", "metrics.csv"
+CHECKPOINT, WEIGHTS, MODEL = "checkpoint.ckpt", "model.safetensors", "model.json"
+PREDICTIONS, RESULT, FAILED = "predictions.csv", "result.json", "failed.json"
+
+_PACKAGES = (
+    "torch",
+    "torch_geometric",
+    "lightning",
+    "torchmetrics",
+    "numpy",
+    "scipy",
+    "numba",
+    "rdkit",
+    "ogb",
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What ``result.json`` holds.
+
+    ``value`` is the metric on the test split, ``validation`` the best one on the validation split, reached
+    after epoch ``best_epoch`` (from 0); ``scores`` has every metric of the task on the test split, and
+    ``test_seconds`` the times of five passes over it.
+    """
+
+    key: str
+    seed: int
+    dataset: str
+    metric: str
+    direction: str
+    value: float
+    validation: float
+    epochs: int
+    best_epoch: int
+    seconds: float
+    test_seconds: list[float]
+    scores: dict[str, float]
+    status: str = "finished"
+
+
+def run_folder(runs: Path, settings: Settings) -> Path:
+    """The folder of a run: ``RUNS/<name>/seed-<s>``."""
+    return runs.joinpath(*settings.name.split("/"), f"seed-{settings.seed}")
+
+
+def read_result(folder: Path) -> Result | None:
+    """The result of a finished run; ``None`` if it is not finished."""
+    path = folder / RESULT
+    if not path.is_file():
+        return None
+    content = read_json(path)
+    missing = [field.name for field in fields(Result) if field.name not in content]
+    if missing:
+        raise OsanError(f"{path}: not a result of osan, it lacks {', '.join(missing)}")
+    return Result(**{field.name: content[field.name] for field in fields(Result)})
+
+
+def write_result(folder: Path, result: Result) -> None:
+    """Write the last file of a run."""
+    write_json(folder / RESULT, asdict(result))
+
+
+def settings_of(folder: Path) -> Settings:
+    """The settings of the run in a folder."""
+    if not (folder / SETTINGS).is_file():
+        raise OsanError(f"{folder} is not the folder of a run: it has no {SETTINGS}")
+    return read_settings(folder / SETTINGS)
+
+
+def environment() -> dict[str, Any]:
+    """Versions, platform and threads: what a run depends on besides its settings."""
+    import torch
+
+    versions = {"osan": __version__, "python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "versions": versions,
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cpus": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "cuda": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
+    }
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from training in the same folder; the lock ends with the process, however it ends.
+
+    Where the system has no such locks (Windows, some network drives), nothing is kept from anything.
+    """
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OsanError(f"another process is training in {folder}") from None
+        except OSError:
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
+    """Write a file, whole or not at all; if ``lasting``, it is on the disk before its name appears.
+
+    Raises
+    ------
+    OsanError
+        If there is no space or no permission; what was there before is still there.
+    """
+    try:
+        with written_whole(path) as temporary, temporary.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            if lasting:
+                os.fsync(stream.fileno())
+    except OSError as error:
+        raise OsanError(
+            f"{path} cannot be written: {error.strerror or error}; earlier files are intact"
+        ) from error
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file as :func:`write_bytes` does."""
+    write_bytes(path, (json.dumps(content, indent=2) + "\n").encode())
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise OsanError(f"{path}: not JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise OsanError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content

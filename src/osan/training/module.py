@@ -1,0 +1,124 @@
+"""The Lightning module: losses, the optimiser with its two groups, learning rates and validation."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import torch
+from lightning.pytorch import LightningModule
+from torch import Tensor
+from torch.optim import Adam
+from torch_geometric.data import Data
+
+from osan.errors import OsanError
+from osan.nn import DataDrivenOSAN
+from osan.training.batches import mixed
+from osan.training.build import Model, predict
+from osan.training.scores import Score, losses_per_graph
+from osan.training.settings import Settings, TrainingSettings
+from osan.training.tasks import TaskInfo
+
+
+def decay_factor(training: TrainingSettings, epoch: int) -> float:
+    """What the downstream learning rate is multiplied by in an epoch (from 0).
+
+    >>> decay_factor(TrainingSettings(decay=0.5, milestones=[2, 4]), 3)
+    0.5
+    >>> [decay_factor(TrainingSettings(decay=0.5, decay_every=2), epoch) for epoch in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+    if training.decay_every is not None:
+        return float(training.decay ** (epoch // training.decay_every))
+    return float(training.decay ** sum(epoch >= milestone for milestone in training.milestones))
+
+
+class Learner(LightningModule):
+    """Trains a network of :func:`~osan.training.build.build`.
+
+    Everything random in an epoch follows from the seed and the number of the epoch, and so do the learning
+    rates; what was drawn before does not matter. That is what makes a continued run equal to one that never
+    stopped.
+
+    Parameters
+    ----------
+    model
+        The network.
+    settings, info
+        Those that it was built from.
+    """
+
+    def __init__(self, model: Model, settings: Settings, info: TaskInfo) -> None:
+        super().__init__()
+        self.model, self.settings, self.info = model, settings, info
+        self.scale = info.normalisation
+        self.score = Score(info.kind, info.metric)
+        chosen = settings.training.loss
+        self.loss = chosen if chosen != "auto" else "mse" if info.metric == "rmse" else "mae"
+        self.monitor = f"val_{info.metric}"
+        self.total, self.graphs = torch.zeros(()), 0
+
+    def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
+        """One loss per graph, of normalised targets where the task has them."""
+        y = y if self.scale is None else self.scale.apply(y)
+        return losses_per_graph(prediction, y, self.info.kind, self.loss)
+
+    def renormalised(self, prediction: Tensor) -> Tensor:
+        """Predictions in the unit of the targets."""
+        return prediction if self.scale is None else self.scale.undo(prediction)
+
+    def training_step(self, batch: Data, index: int) -> Tensor:
+        prediction, out = predict(self.model, batch)
+        losses = self.losses(prediction, batch.y)
+        loss = losses.mean() if out is None else out.objective(losses)
+        if not bool(loss.isfinite()):
+            rate = self.settings.training.learning_rate
+            raise OsanError(
+                f"the loss is {loss.item()} in epoch {self.current_epoch}, batch {index}; "
+                f"try a training.learning_rate below {rate:g}, or look for extreme features and targets"
+            )
+        self.total = self.total + loss.detach() * len(losses)
+        self.graphs += len(losses)
+        return loss
+
+    def validation_step(self, batch: Data, index: int) -> None:
+        self.score.update(self.renormalised(predict(self.model, batch)[0]), batch.y)
+
+    def on_validation_epoch_end(self) -> None:
+        value = self.score.compute()
+        self.score.reset()
+        self.log(self.monitor, value)
+
+    def on_train_epoch_start(self) -> None:
+        seed = mixed(self.settings.seed, self.current_epoch)
+        torch.manual_seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
+        random.seed(seed)
+        training = self.settings.training
+        downstream, *upstream = self.optimizers().param_groups  # type: ignore[union-attr]
+        downstream["lr"] = training.learning_rate * decay_factor(training, self.current_epoch)
+        for group in upstream:
+            group["lr"] = training.upstream_learning_rate
+        self.total, self.graphs = torch.zeros((), device=self.device), 0
+
+    def epoch_loss(self) -> float:
+        """The mean training loss of the epoch so far, over all processes."""
+        parts = torch.stack([self.total, torch.tensor(float(self.graphs), device=self.device)])
+        total, graphs = self.trainer.strategy.reduce(parts, reduce_op="sum").tolist()
+        return float(total / max(1.0, graphs))
+
+    def configure_optimizers(self) -> Adam:
+        """One Adam with a group for each part, equal to the paper's two: it treats each parameter alone."""
+        upstream = self.model.upstream if isinstance(self.model, DataDrivenOSAN) else None
+        ups = [] if upstream is None else list(upstream.parameters())
+        known = {id(parameter) for parameter in ups}
+        downs = [parameter for parameter in self.model.parameters() if id(parameter) not in known]
+        training = self.settings.training
+        groups: list[dict[str, Any]] = [{"params": downs, "lr": training.learning_rate}]
+        if ups:
+            groups.append({"params": ups, "lr": training.upstream_learning_rate})
+        return Adam(groups)
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["settings"] = self.settings.to_toml()

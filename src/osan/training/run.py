@@ -1,0 +1,175 @@
+"""A run from its settings to its result, in one folder; and the model of a finished run."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import torch
+from lightning.fabric.utilities.rank_zero import rank_zero_only
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from osan.data import Task
+from osan.errors import OsanError
+from osan.training import folder as files
+from osan.training.build import build
+from osan.training.evaluation import inference_seconds, predictions, scores, write_predictions
+from osan.training.fit import Fitted, fit
+from osan.training.folder import Result, read_result, settings_of, write_result
+from osan.training.module import Learner
+from osan.training.settings import Settings, write_settings
+from osan.training.tasks import TaskInfo, load_task
+
+_FORMAT = "1"
+
+
+def train(
+    settings: Settings,
+    folder: Path,
+    *,
+    resume: bool = False,
+    progress: bool = True,
+    data: Path | None = None,
+) -> Result:
+    """Train, select the best epoch on the validation split, and score it once on the test split.
+
+    Parameters
+    ----------
+    settings
+        What to do.
+    folder
+        Where the run goes; see :mod:`osan.training.folder`.
+    resume
+        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A
+        finished run is returned as it is. Without it, a folder that holds a run is an error.
+    progress
+        Whether to show a bar.
+    data
+        The folder of raw files; ``$OSAN_DATA`` by default.
+
+    Raises
+    ------
+    OsanError
+        If something is wrong with settings, data or files, or the loss is not finite. Why is also in
+        ``failed.json``; the last checkpoint stays.
+    KeyboardInterrupt
+        On Ctrl-C; the run can be resumed.
+    """
+    if not is_first_process():
+        return _train(settings, folder, resume, progress, data)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with files.locked(folder):
+            done = _prepare(settings, folder, resume)
+            if done is not None:
+                return done
+            try:
+                return _train(settings, folder, resume, progress, data)
+            except Exception as error:
+                _note_failure(folder, error)
+                raise
+    except OSError as error:
+        place, reason = error.filename or folder, error.strerror or error
+        raise OsanError(f"{place} cannot be read or written: {reason}") from error
+
+
+def load_model(folder: Path) -> tuple[Learner, Settings, TaskInfo]:
+    """The best model of a finished run, in evaluation mode, its settings and what it knows of its task.
+
+    Nothing is unpickled.
+    """
+    settings = settings_of(folder)
+    if not (folder / files.MODEL).is_file():
+        raise OsanError(
+            f"{folder} holds no model yet: the run is not finished (osan train --resume {folder})"
+        )
+    content = files.read_json(folder / files.MODEL)
+    if content.get("format") != _FORMAT:
+        raise OsanError(f"{folder / files.MODEL}: format {content.get('format')!r}, expected {_FORMAT!r}")
+    info = TaskInfo.from_json(content["task"])
+    learner = Learner(build(settings, info), settings, info)
+    try:
+        learner.model.load_state_dict(load_file(folder / files.WEIGHTS))
+    except (SafetensorError, OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise OsanError(
+            f"{folder / files.WEIGHTS} does not hold the weights of this run: {reason}"
+        ) from error
+    return learner.eval(), settings, info
+
+
+def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
+    """Make the folder of a new run, or check that it holds this very one; the result if it is finished."""
+    if (folder / files.SETTINGS).is_file():
+        if not resume:
+            raise OsanError(
+                f"{folder} holds a run already; continue it with --resume, or name another folder"
+            )
+        different = settings.differences(settings_of(folder))
+        if different:
+            raise OsanError(f"{folder} holds a run with other settings: {'; '.join(different[:5])}")
+        done = read_result(folder)
+        if done is not None:
+            return done
+        # What a killed process left half-written; the (whole) files themselves stay.
+        for left in folder.glob(".*.*-*"):
+            left.unlink(missing_ok=True)
+    write_settings(settings, folder / files.SETTINGS)
+    files.write_json(folder / files.ENVIRONMENT, files.environment())
+    (folder / files.FAILED).unlink(missing_ok=True)
+    return None
+
+
+def _train(settings: Settings, folder: Path, resume: bool, progress: bool, data: Path | None) -> Result:
+    task = load_task(settings, data, folder / "rejected.csv")
+    info = TaskInfo.of(task, settings)
+    torch.manual_seed(settings.seed)
+    learner = Learner(build(settings, info), settings, info)
+    fitted = fit(learner, task, folder, resume=resume, progress=progress)
+    if fitted.trainer.is_global_zero:
+        _finish(learner, task, fitted, folder)
+    fitted.trainer.strategy.barrier()
+    result = read_result(folder)
+    if result is None:
+        raise OsanError(f"{folder / files.RESULT} was not written")
+    return result
+
+
+def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
+    """Score the test split and write what a finished run has; the result comes last."""
+    info, settings, best, history = learner.info, learner.settings, fitted.best, fitted.history
+    learner.model.load_state_dict(best.weights)
+    batch_size = settings.training.batch_size
+    files.write_bytes(folder / files.WEIGHTS, save(best.weights))
+    files.write_json(folder / files.MODEL, {"format": _FORMAT, "task": info.to_json()})
+    prediction = predictions(learner, task.test, batch_size)
+    write_predictions(folder / files.PREDICTIONS, task.test, prediction, info)
+    reached = scores(prediction, task.test.y, info)
+    result = Result(
+        key=settings.name,
+        seed=settings.seed,
+        dataset=settings.data.dataset,
+        metric=info.metric,
+        direction=info.direction,
+        value=reached[info.metric],
+        validation=best.value,
+        epochs=len(history.rows),
+        best_epoch=best.epoch,
+        seconds=round(history.seconds, 3),
+        test_seconds=inference_seconds(learner, task.test, batch_size),
+        scores=reached,
+    )
+    write_result(folder, result)
+
+
+def is_first_process() -> bool:
+    """Whether this process writes the folder: rank 0 by the environment of torchrun, SLURM or Lightning."""
+    return int(getattr(rank_zero_only, "rank", 0)) == 0
+
+
+def _note_failure(folder: Path, error: Exception) -> None:
+    """Leave the reason in the folder, if anything can be written there."""
+    text = str(error) if isinstance(error, OsanError) else f"{type(error).__name__}: {error}"
+    with contextlib.suppress(OsanError):
+        files.write_json(folder / files.FAILED, {"error": " ".join(text.split())})

@@ -1,0 +1,109 @@
+"""Losses to learn from and metrics to report, for targets some of which may be missing."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from torchmetrics import Metric
+from torchmetrics.functional import mean_absolute_error, mean_squared_error
+from torchmetrics.functional.classification import binary_accuracy, binary_auroc, multiclass_accuracy
+from torchmetrics.utilities import dim_zero_cat
+
+from osan.errors import OsanError
+
+
+def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae") -> Tensor:
+    """One loss per graph: the mean over its targets, missing ones (NaN, class -1) left out.
+
+    Parameters
+    ----------
+    prediction
+        Shape ``[graphs, targets]``, or ``[graphs, classes]`` for ``"multiclass"``: numbers, or logits.
+    y
+        As :class:`osan.data.Task` has it; normalised already where that is wanted.
+    kind
+        ``"regression"``, ``"binary"`` (cross-entropy) or ``"multiclass"`` (cross-entropy).
+    loss
+        Of regression: ``"mae"`` or ``"mse"``.
+
+    Examples
+    --------
+    >>> y = torch.tensor([[1.0, float("nan")], [float("nan"), float("nan")]])
+    >>> losses_per_graph(torch.tensor([[3.0, 9.0], [1.0, 1.0]]), y, "regression")
+    tensor([2., 0.])
+    """
+    if kind == "multiclass":
+        return F.cross_entropy(prediction, y, ignore_index=-1, reduction="none")
+    there = ~y.isnan()
+    target = torch.where(there, y, 0.0)
+    if kind == "binary":
+        each = F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
+    elif loss == "mse":
+        each = (prediction - target).square()
+    else:
+        each = (prediction - target).abs()
+    # Not a product with the mask: what is predicted for a missing target must not matter, infinite or not.
+    each = torch.where(there, each, 0.0)
+    return each.sum(1) / there.sum(1).clamp(min=1)
+
+
+def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
+    """The metric of a whole split: the mean over targets of the metric over the graphs that have the target.
+
+    ROC-AUC needs both classes; targets without are left out of its mean, as OGB does.
+
+    >>> score(torch.tensor([[1.0], [4.0]]), torch.tensor([[1.0], [0.0]]), "regression", "mae")
+    tensor(2., dtype=torch.float64)
+    """
+    if kind == "multiclass":
+        there = y >= 0
+        return multiclass_accuracy(
+            prediction[there].argmax(1), y[there], num_classes=prediction.size(1), average="micro"
+        ).double()
+    values = []
+    for column in range(y.size(1)):
+        there = ~y[:, column].isnan()
+        predicted, target = prediction[there, column].double(), y[there, column].double()
+        if not len(target):
+            continue
+        if metric == "mae":
+            values.append(mean_absolute_error(predicted, target))
+        elif metric == "rmse":
+            values.append(mean_squared_error(predicted, target, squared=False))
+        elif metric == "accuracy":
+            values.append(binary_accuracy((predicted > 0).long(), target.long()).double())
+        elif bool(target.min() != target.max()):
+            values.append(binary_auroc(_ranks(predicted), target.long()).double())
+    if not values:
+        raise OsanError(f"{metric}: no target has what it needs (for rocauc: graphs of both classes)")
+    return torch.stack(values).mean()
+
+
+def _ranks(values: Tensor) -> Tensor:
+    """Values between 0 and 1 in the same order, ties kept (a sigmoid would round large logits together)."""
+    places = torch.unique(values, return_inverse=True)[1]
+    return places.double() / max(1, int(places.max()))
+
+
+class Score(Metric):
+    """The metric of a task over all batches (and processes); see :func:`score`."""
+
+    full_state_update = False
+    predictions: list[Tensor]
+    targets: list[Tensor]
+
+    def __init__(self, kind: str, metric: str) -> None:
+        super().__init__()
+        self.kind, self.metric = kind, metric
+        self.add_state("predictions", [], dist_reduce_fx="cat")
+        self.add_state("targets", [], dist_reduce_fx="cat")
+
+    def update(self, prediction: Tensor, y: Tensor) -> None:
+        """Add a batch."""
+        self.predictions.append(prediction)
+        self.targets.append(y)
+
+    def compute(self) -> Tensor:
+        """The metric of all that was added."""
+        return score(dim_zero_cat(self.predictions), dim_zero_cat(self.targets), self.kind, self.metric)

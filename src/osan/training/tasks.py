@@ -1,0 +1,156 @@
+"""From the settings of the data to a task, and what a network must know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from osan.data import Features, Normalisation, Task, load, load_graphs, load_table, names
+from osan.errors import OsanError
+from osan.training.settings import Settings
+
+_TABLES = {".csv", ".tsv", ".parquet", ".pq"}
+_METRICS = {
+    "regression": ("mae", "rmse"),
+    "binary": ("accuracy", "rocauc"),
+    "multiclass": ("accuracy",),
+}
+
+
+def load_task(settings: Settings, data: Path | None = None, rejected: Path | None = None) -> Task:
+    """The task that the settings name: a known dataset, a table of molecules, or a file of graphs.
+
+    Parameters
+    ----------
+    settings
+        Those of the run; the seed counts where ``data.fold`` is ``"seed"``.
+    data
+        The folder of raw files; ``$OSAN_DATA`` by default.
+    rejected
+        Where to list the rows of a table that cannot be used.
+    """
+    wanted = settings.data
+    if wanted.dataset in names():
+        fold, seed = wanted.fold, wanted.seed
+        if fold == "seed":
+            fold, seed = settings.seed % 10, settings.seed // 10
+        task = load(
+            wanted.dataset,
+            data,
+            split=wanted.split,
+            fold=fold,
+            seed=seed,
+            validate_on_test=wanted.validate_on_test,
+            **wanted.options,
+        )
+    elif not Path(wanted.dataset).exists():
+        raise OsanError(f"data.dataset: {wanted.dataset!r} is neither a file nor one of {', '.join(names())}")
+    elif set(Path(wanted.dataset).suffixes) & _TABLES:
+        task = load_table(
+            wanted.dataset,
+            wanted.smiles,
+            wanted.targets or ["y"],
+            kind=wanted.kind,
+            split=wanted.split or "random",
+            seed=wanted.seed,
+            rejected=rejected,
+        )
+    else:
+        task = load_graphs(wanted.dataset, labels=wanted.labels, kind=wanted.kind, seed=wanted.seed)
+    if wanted.metric is not None:
+        if wanted.metric not in _METRICS[task.kind]:
+            allowed = " or ".join(_METRICS[task.kind])
+            raise OsanError(f"data.metric: {task.kind} is scored by {allowed}, not by {wanted.metric}")
+        task = replace(task, metric=wanted.metric)
+    if wanted.limit is None:
+        return task
+    few = slice(0, wanted.limit)
+    train = task.train[few]
+    scale = None if task.normalisation is None else Normalisation.of(train.y)
+    return replace(task, train=train, val=task.val[few], test=task.test[few], normalisation=scale)
+
+
+@dataclass(frozen=True)
+class TaskInfo:
+    """What is needed of a task to build its network and read its predictions; stored beside the weights.
+
+    ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
+    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalised.
+    """
+
+    dataset: str
+    kind: str
+    metric: str
+    direction: str
+    targets: tuple[str, ...]
+    num_targets: int
+    vertex_features: Features
+    edge_features: Features | None
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    degrees: tuple[int, ...]
+    num_ranks: int
+
+    @classmethod
+    def of(cls, task: Task, settings: Settings) -> TaskInfo:
+        """The facts of a task."""
+        given = tuple(settings.data.targets)
+        count = 1 if task.kind == "multiclass" else task.num_targets
+        scale = task.normalisation
+        return cls(
+            dataset=task.name,
+            kind=task.kind,
+            metric=task.metric,
+            direction=task.direction,
+            targets=given if len(given) == count else tuple(f"y{i}" for i in range(count)),
+            num_targets=task.num_targets,
+            vertex_features=task.vertex_features,
+            edge_features=task.edge_features,
+            mean=() if scale is None else tuple(scale.mean.tolist()),
+            std=() if scale is None else tuple(scale.std.tolist()),
+            degrees=degree_histogram(task),
+            num_ranks=max(int(part.num_vertices.max()) for part in task.splits.values()),
+        )
+
+    @property
+    def normalisation(self) -> Normalisation | None:
+        """The statistics of the training targets."""
+        return Normalisation(torch.tensor(self.mean), torch.tensor(self.std)) if self.mean else None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every metric that makes sense, that of the task first."""
+        return (self.metric, *(name for name in _METRICS[self.kind] if name != self.metric))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
+        """What :meth:`to_json` gave, after a passage through a file."""
+        try:
+            values: dict[str, Any] = {
+                key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
+            }
+            for name in ("vertex_features", "edge_features"):
+                given = values[name]
+                values[name] = None if given is None else Features(tuple(given["sizes"]), given["width"])
+            return cls(**values)
+        except (TypeError, KeyError) as error:
+            raise OsanError(f"the description of the task is damaged: {error}") from error
+
+
+def degree_histogram(task: Task) -> tuple[int, ...]:
+    """How many vertices of the training graphs have degree 0, 1, 2, ... (in-degree, as PyG counts)."""
+    train = task.train
+    degrees: list[Tensor] = []
+    for positions in torch.split(torch.arange(len(train)), 4096):
+        batch = train.batch(positions)
+        degrees.append(torch.bincount(batch.edge_index[1], minlength=batch.num_nodes))
+    return tuple(torch.bincount(torch.cat(degrees)).tolist())

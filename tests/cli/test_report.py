@@ -1,0 +1,98 @@
+"""The commands sweep, table, report, explain and demo as a user meets them."""
+
+import json
+import os
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from osan.cli import app
+from osan.errors import OsanError
+
+runner = CliRunner()
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    # A relative path to the package would lead nowhere from there.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+
+
+def run(*words, code=0):
+    result = runner.invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def test_what_a_sweep_would_run():
+    plan = json.loads(run("sweep", "exp", "--seeds", "0-1", "--only", "*random*", "--dry-run", "--json"))
+    assert plan == {
+        "already": 0,
+        "missing": [
+            f"exp/gin/random/delete-1-{what}/x3 seed {s}" for s in (0, 1) for what in ("vertex", "edge")
+        ],
+    }
+
+
+def test_a_sweep_whose_data_are_missing_fails_run_by_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("OSAN_DATA", str(tmp_path))
+    monkeypatch.setenv("OSAN_CACHE", str(tmp_path / "cache"))
+    out = run("sweep", "exp", "--seeds", "3", "--only", "exp/gin/baseline", "--json", code=1)
+    told = json.loads(out)
+    assert (told["finished"], told["failed"]) == (0, 1)
+    assert told["failures"][0]["run"] == "exp/gin/baseline seed 3"
+    rows = json.loads(run("table", "exp", "--json"))
+    assert rows[0]["failed"] == 1
+
+
+def test_a_table_without_runs_is_the_papers():
+    rows = json.loads(run("table", "t_zc", "--json"))
+    assert len(rows) == 40
+    assert rows[0]["paper"] == 0.188
+    text = run("table", "t_zc")
+    assert "0.155 ± 0.004" in text
+    assert "CIN (quoted)" in text
+    assert run("table", "t_zc", "--format", "csv").startswith("table,dataset,")
+    assert run("table", "t_zc", "--format", "markdown").startswith("| method |")
+    assert r"\toprule" in run("table", "t_zc", "--format", "latex")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("sweep", "t_mol", "--seeds", "x"), "--seeds 'x'"),
+        (("sweep", "t_moll"), "did you mean 't_mol'"),
+        (("sweep", "t_mol", "--max-hours", "0"), "--max-hours must be positive"),
+        (("table", "nothing"), "unknown table 'nothing'"),
+        (("report",), "no folder of runs"),
+        (("explain", "nowhere", "0"), "nowhere"),
+        (("explain", "nowhere", "0", "--out", "a.doc"), "ends in .svg or .png"),
+        (("demo", "--picture", "a.doc"), "ends in .svg or .png"),
+    ],
+)
+def test_errors_are_osans(words, message):
+    with pytest.raises(OsanError) as caught:
+        run(*words)
+    assert message in str(caught.value)
+
+
+def test_the_demo_end_to_end(tmp_path):
+    told = json.loads(run("demo", "--epochs", "1", "--json"))
+    # Plain GIN cannot be better or worse than chance, however long it trains.
+    assert told["accuracy"]["demo/plain"] == 0.5
+    assert set(told["accuracy"]) == {"demo/plain", "demo/random", "demo/learned"}
+    assert (tmp_path / "demo.svg").read_text().startswith("<svg")
+    assert "mark 1 vertex x 3" in (tmp_path / "demo.html").read_text()
+    # Again: nothing is left to do, and the page of all runs and an explanation come from the same folders.
+    assert json.loads(run("demo", "--epochs", "1", "--json"))["accuracy"] == told["accuracy"]
+    run("report", "--examples", "0")
+    assert (tmp_path / "report.html").exists()
+    found = json.loads(run("explain", "runs/demo/random/seed-0", "0", "--out", "a.png", "--json"))
+    assert found["what"] == "marked"
+    assert sum(row[0] for row in found["vertices"]) == pytest.approx(1.0, abs=0.01)
+    assert "subgraph 3" in run("explain", "runs/demo/learned/seed-0", "1", "--samples", "3")
+    with pytest.raises(OsanError, match="has no policy"):
+        run("explain", "runs/demo/plain/seed-0", "0")

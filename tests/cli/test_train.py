@@ -1,0 +1,175 @@
+"""``osan train``, ``evaluate``, ``predict`` and ``recipes`` as a user meets them."""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+from osan.cli import app
+from osan.errors import OsanError
+from osan.training.folder import read_result, settings_of
+
+runner = CliRunner()
+TINY = ("--set", "network.width=8", "--set", "network.layers=2", "--epochs", "2", "--quiet")
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OSAN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def run(*words, code=0):
+    result = runner.invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def molecules(path, count=40):
+    """Chains of carbon with one other atom; the target is the number of atoms."""
+    rng = random.Random(0)
+    rows = ["mol,size,other"]
+    for i in range(count):
+        rows.append(f"{'C' * (i // 4 + 1)}{'NOSF'[i % 4]},{i // 4 + 2},{rng.random():.3f}")
+    path.write_text("\n".join(rows) + "\n")
+
+
+@pytest.fixture(scope="module")
+def own_run(tmp_path_factory):
+    """A run on a table of one's own, with two targets."""
+    place = tmp_path_factory.mktemp("own")
+    molecules(place / "molecules.csv")
+    words = ["train", str(place / "molecules.csv"), "delete 1 vertex", "--subgraphs", "2", "--smiles", "mol"]
+    words += ["--target", "size", "--target", "other", "--runs", str(place / "runs"), "--name", "mine", *TINY]
+    result = runner.invoke(app, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return place / "runs" / "mine" / "seed-0"
+
+
+def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
+    settings, result = settings_of(own_run), read_result(own_run)
+    assert settings.selection.policy == "delete 1 vertex x 2"
+    assert settings.training.epochs == 2
+    assert result.metric == "mae"
+    header = (own_run / "predictions.csv").read_text().splitlines()[0]
+    assert header == "graph,size,other,predicted_size,predicted_other"
+    found = json.loads(run("evaluate", own_run, "--json").stdout)
+    assert found["mae"] == result.value
+    assert found["graphs"] == 4
+    assert json.loads(run("evaluate", own_run, "--split", "val", "--json").stdout)["mae"] == pytest.approx(
+        result.validation, abs=1e-6
+    )
+
+    (tmp_path / "new.csv").write_text("mol\nCCO\nno molecule\nCCCCCC\n*CC\nOCC\n\n")
+    out = run("predict", own_run, "new.csv")
+    assert "3 molecules predicted" in out.stdout
+    rows = {row["line"]: row for row in csv.DictReader((tmp_path / "predictions.csv").open())}
+    assert list(rows) == ["2", "4", "6"]
+    assert list(rows["2"]) == ["line", "smiles", "size", "size_spread", "other", "other_spread"]
+    # CCO and OCC are one molecule.
+    assert rows["2"]["size"] == rows["6"]["size"]
+    assert float(rows["4"]["size_spread"]) >= 0
+    rejected = (tmp_path / "rejected.csv").read_text().splitlines()
+    assert rejected == ["line,smiles,reason", "3,no molecule,unreadable SMILES", "5,*CC,unknown atom"]
+
+
+def test_predictions_of_the_run_are_those_of_predict(own_run, tmp_path):
+    """Whatever the batches, the mean over samples of the test graphs is what the run wrote for them."""
+    from osan.training.evaluation import predictions, spread
+    from osan.training.run import load_model
+    from osan.training.tasks import load_task
+
+    learner, settings, _ = load_model(own_run)
+    test = load_task(settings).test
+    mean, deviation = spread(learner, test, 3)
+    written = [
+        [float(row["predicted_size"]), float(row["predicted_other"])]
+        for row in csv.DictReader((own_run / "predictions.csv").open())
+    ]
+    assert predictions(learner, test, 32).tolist() == written
+    for got, wanted in zip(mean.tolist(), written, strict=True):
+        assert got == pytest.approx(wanted, rel=1e-5)
+    assert (deviation >= 0).all()
+    assert (deviation > 0).any()
+
+
+def test_recipe_and_its_name(osan_data, tmp_path):
+    key = "ogbg-molesol/gin/imle/delete-1-vertex/x3"
+    words = ("--recipe", key, "--seed", "3", "--set", "data.limit=20", "--set", "network.width=8")
+    result = json.loads(run("train", *words, "--epochs", "1", "--quiet", "--json").stdout)
+    assert result["metric"] == "rmse"
+    assert result["seed"] == 3
+    assert result["folder"].startswith(f"runs/{key}/data.limit=20,network.width=8,training.epochs=1")
+    spelt = ("ogbg-molesol", "delete 1 vertex", "--subgraphs", "3", "--selection", "imle", "--runs", "others")
+    same = json.loads(run("train", *spelt, *words[2:], "--epochs", "1", "--quiet", "--json").stdout)
+    assert same["value"] == result["value"]
+    assert same["key"] == result["key"]
+
+
+def test_recipes_are_listed_and_shown(tmp_path):
+    listed = json.loads(run("recipes", "--json").stdout)
+    assert len({row["key"] for row in listed}) == len(listed) == 193
+    assert "ogbg-molesol/gin/baseline" in run("recipes", "--table", "t_mol").stdout
+    shown = run("recipes", "show", "zinc/gin/baseline").stdout
+    assert shown.startswith("# t_zc: MAE 0.207 ± 0.006 over 5 runs\n")
+    from osan.experiments.recipes import recipe
+    from osan.training.settings import read_settings
+
+    (tmp_path / "shown.toml").write_text(shown)
+    assert read_settings(tmp_path / "shown.toml") == recipe("zinc/gin/baseline").settings
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("train",), "expected one of a dataset, --recipe, --settings, --resume; got nothing"),
+        (("train", "exp", "--recipe", "exp/gin/baseline"), "got a dataset and --recipe"),
+        (("train", "nowhere.csv"), "'nowhere.csv' is neither a file nor one of"),
+        (("train", "exp", "--subgraphs", "3"), "--subgraphs needs a policy"),
+        (("train", "exp", "delete it"), "'delete it' is not understood"),
+        (("train", "exp", "--set", "training.epoch=3"), "did you mean 'training.epochs'?"),
+        (("train", "exp", "--selection", "magic", "delete 1 vertex"), "selection.estimator: Input should be"),
+        (("train", "--resume", "nowhere"), "not the folder of a run"),
+        (("evaluate", "nowhere"), "not the folder of a run"),
+        (("recipes", "show", "zinc"), "unknown recipe 'zinc'; did you mean 'zinc/"),
+        (("recipes", "--table", "t"), "unknown table 't'; the paper has t_mol"),
+    ],
+)
+def test_mistakes_are_one_line(words, message):
+    with pytest.raises(OsanError) as caught:
+        run(*words)
+    assert message in str(caught.value)
+
+
+def test_resume_takes_no_other_settings(own_run):
+    with pytest.raises(OsanError, match=r"with its own settings; leave out training.epochs"):
+        run("train", "--resume", own_run, "--epochs", "3")
+    assert "test mae" in run("train", "--resume", own_run).stdout
+
+
+def test_ctrl_c_says_how_to_go_on(tmp_path):
+    words = ["train", "planted-motif", "select 3 vertices", "--epochs", "500", "--name", "long", "--quiet"]
+    words += ["--set", "machine.checkpoint_seconds=0", "--set", "network.width=8"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "osan", *words],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        until = time.monotonic() + 120
+        folder = tmp_path / "runs" / "long" / "seed-0"
+        while not (folder / "checkpoint.ckpt").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        error = process.stderr.read()
+    assert process.returncode == 130
+    assert error == "osan: interrupted; continue with: osan train --resume runs/long/seed-0\n"
+    assert settings_of(folder).training.epochs == 500

@@ -1,0 +1,62 @@
+"""Sweeps on a Ray cluster that the test starts."""
+
+import json
+
+import pytest
+
+from osan.errors import OsanError
+from osan.experiments.sweep import plan
+from osan.training.run import train
+from osan.training.settings import validated
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'osan[ray]'")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of one node with two processors."""
+    from ray.cluster_utils import Cluster
+
+    try:
+        started = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 2, "include_dashboard": False, "object_store_memory": 100 * 2**20},
+        )
+    except Exception as error:
+        pytest.skip(f"this machine cannot start Ray: {error}")
+    yield started.address
+    started.shutdown()
+
+
+def tiny(name, **data):
+    return validated(
+        {
+            "name": name,
+            "data": {"dataset": "planted-motif", "options": {"num_graphs": 40}} | data,
+            "network": {"width": 8, "layers": 2},
+            "training": {"batch_size": 8, "epochs": 2},
+            "machine": {"accelerator": "cpu"},
+        }
+    )
+
+
+def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
+    from osan.experiments.cluster import run_on_ray
+
+    own = tmp_path / "own.g6"
+    own.write_text("Bw\n")
+    jobs = plan([tiny("a"), tiny("b", dataset=str(own), options={})], [0], tmp_path / "runs")
+    ended = [e for e in run_on_ray(jobs, cluster) if e.state not in ("started", "running")]
+    assert {str(e.job): e.state for e in ended} == {"a seed 0": "finished", "b seed 0": "failed"}
+    assert json.loads((jobs[1].folder / "failed.json").read_text())["error"]
+    # The same run without a cluster.
+    here = train(jobs[0].settings, tmp_path / "here", progress=False)
+    there = json.loads((jobs[0].folder / "result.json").read_text())
+    assert (there["value"], there["validation"]) == pytest.approx((here.value, here.validation), rel=1e-5)
+
+
+def test_nobody_at_the_address(tmp_path):
+    from osan.experiments.cluster import run_on_ray
+
+    with pytest.raises(OsanError, match=r"--ray localhost:1: no cluster answers there"):
+        list(run_on_ray(plan([tiny("a")], [0], tmp_path), "localhost:1"))

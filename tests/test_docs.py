@@ -1,0 +1,53 @@
+"""The quick start does what it says, and the site has every page that it links."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+def test_the_code_of_the_quick_start_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 4
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, "docs/index.md", "exec"), names)
+    assert (tmp_path / "runs" / "first" / "result.json").exists()
+    # The last block says in comments what it prints.
+    assert capsys.readouterr().out.split()[-2:] == re.findall(r"# (\w+)", blocks[-1])
+
+
+def test_training_ones_own_graphs_takes_at_most_fifteen_lines():
+    block = re.search(r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len([line for line in block[1].splitlines() if line.strip()]) <= 15
+
+
+@pytest.mark.parametrize("page", ["index.md", "reproduce.md", "differences.md"])
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)\)", (DOCS / page).read_text(encoding="utf-8"))
+    assert [link for link in links if not (DOCS / link).exists()] == []
+
+
+def test_every_page_of_the_menu_is_there():
+    def pages(entry):
+        for value in entry.values() if isinstance(entry, dict) else entry:
+            yield from [value] if isinstance(value, str) else pages(value)
+
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    assert [page for page in pages(menu) if not (DOCS / page).exists()] == []
+
+
+def test_commands_in_the_pages_exist():
+    import typer
+
+    from osan.cli import app
+
+    known = {*typer.main.get_command(app).commands}  # type: ignore[attr-defined]
+    for page in ("index.md", "reproduce.md"):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        assert {match for match in re.findall(r"^\|? ?`?osan (\w+)", text, re.MULTILINE)} <= known

@@ -1,0 +1,159 @@
+"""What can go wrong says so in one line, and nothing that was there is lost."""
+
+import json
+import os
+import resource
+import shutil
+
+import pytest
+import torch
+
+from osan.errors import OsanError
+from osan.training.folder import CHECKPOINT, FAILED, MODEL, RESULT, SETTINGS, WEIGHTS, locked, read_result
+from osan.training.run import load_model, train
+
+
+def stopped_after(folder, settings, epochs):
+    """A run that was stopped after some epochs: the folder of a shorter one, told to be longer."""
+    train(settings.changed({"training.epochs": epochs}), folder, progress=False)
+    for name in (RESULT, MODEL, WEIGHTS, "predictions.csv"):
+        (folder / name).unlink()
+    (folder / SETTINGS).write_text(settings.to_toml())
+    state = torch.load(folder / CHECKPOINT, weights_only=True)
+    state["settings"] = settings.to_toml()
+    state["callbacks"]["Saver"]["finished"] = False
+    torch.save(state, folder / CHECKPOINT)
+
+
+def content(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != FAILED}
+
+
+def test_a_folder_with_a_run_is_not_overwritten(finished, small):
+    before = content(finished)
+    with pytest.raises(OsanError, match=r"holds a run already; continue it with --resume"):
+        train(small(), finished, progress=False)
+    assert content(finished) == before
+
+
+def test_a_finished_run_is_returned_as_it_is(finished, small):
+    before = content(finished)
+    assert train(small(), finished, resume=True, progress=False) == read_result(finished)
+    assert content(finished) == before
+
+
+def test_other_settings(finished, small):
+    before = content(finished)
+    changed = small(**{"training.learning_rate": 0.5})
+    message = r"other settings: training.learning_rate: 0.5 instead of 0.001"
+    with pytest.raises(OsanError, match=message):
+        train(changed, finished, resume=True, progress=False)
+    assert content(finished) == before
+
+
+def test_a_checkpoint_of_another_setting(tmp_path, small):
+    folder = tmp_path / "run"
+    stopped_after(folder, small(), 2)
+    wanted = small(**{"network.width": 16})
+    (folder / SETTINGS).write_text(wanted.to_toml())
+    before = content(folder)
+    with pytest.raises(OsanError, match=r"is of a run with other settings: network.width: 16"):
+        train(wanted, folder, resume=True, progress=False)
+    assert content(folder)[CHECKPOINT] == before[CHECKPOINT]
+
+
+@pytest.mark.parametrize("damage", ["cut", "text", "pickle", "other"])
+def test_a_damaged_checkpoint(tmp_path, small, finished, damage):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    (folder / RESULT).unlink()
+    file = folder / CHECKPOINT
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:1000])
+    elif damage == "text":
+        file.write_text("not a checkpoint")
+    elif damage == "pickle":
+        torch.save({"settings": os.system}, file)  # would run code if it were unpickled
+    else:
+        torch.save({"a": torch.zeros(1)}, file)
+    before = file.read_bytes()
+    with pytest.raises(OsanError, match=r"checkpoint.ckpt: not a checkpoint .*move it away"):
+        train(small(), folder, resume=True, progress=False)
+    assert file.read_bytes() == before
+    assert "move it away" in json.loads((folder / FAILED).read_text())["error"]
+
+
+def test_a_loss_that_is_not_finite(tmp_path, small):
+    folder = tmp_path / "run"
+    wild = small(**{"training.learning_rate": 1e30, "network.norm": False})
+    with pytest.raises(OsanError, match=r"the loss is (nan|inf) in epoch \d+, batch \d+; try a"):
+        train(wild, folder, progress=False)
+    assert not (folder / RESULT).exists()
+    assert "the loss is" in json.loads((folder / FAILED).read_text())["error"]
+
+
+def test_no_space_left(tmp_path, small, finished, outcome):
+    """Files may not grow beyond 20 kB, which stands for a full disk; afterwards the run goes on."""
+    folder = tmp_path / "run"
+    stopped_after(folder, small(), 3)
+    before = (folder / CHECKPOINT).read_bytes()
+    assert len(before) > 20_000
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+    try:
+        with pytest.raises(OsanError, match=r"checkpoint.ckpt cannot be written: File too large; earlier"):
+            train(small(), folder, resume=True, progress=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (folder / CHECKPOINT).read_bytes() == before
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+    train(small(), folder, resume=True, progress=False)
+    assert not (folder / FAILED).exists()
+    assert outcome(folder) == outcome(finished)
+
+
+def test_a_folder_that_cannot_be_written(tmp_path, small):
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    with pytest.raises(OsanError, match=r"file/run cannot be read or written: Not a directory"):
+        train(small(), file / "run", progress=False)
+    assert file.read_text() == "in the way"
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path, small):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with locked(folder), pytest.raises(OsanError, match="another process is training in"):
+        train(small(), folder, progress=False)
+    assert not list(folder.iterdir())
+    train(small(**{"training.epochs": 1}), folder, progress=False)
+
+
+def test_a_failure_of_any_kind_is_noted(tmp_path, small):
+    settings = small(**{"data.dataset": "planted-motif", "data.options": {"num_graphs": -1}})
+    with pytest.raises(OsanError, match="num_graphs must be at least 1"):
+        train(settings, tmp_path / "run", progress=False)
+    noted = json.loads((tmp_path / "run" / FAILED).read_text())
+    assert noted == {"error": "num_graphs must be at least 1, got -1"}
+
+
+def test_loading_a_model(tmp_path, finished):
+    learner, settings, info = load_model(finished)
+    assert not learner.training
+    assert settings.name == "small"
+    assert info.metric == "mae"
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    (folder / WEIGHTS).write_bytes(b"broken")
+    with pytest.raises(OsanError, match=r"model.safetensors does not hold the weights of this run"):
+        load_model(folder)
+    (folder / MODEL).unlink()
+    with pytest.raises(OsanError, match="the run is not finished"):
+        load_model(folder)
+    with pytest.raises(OsanError, match=r"not the folder of a run: it has no settings.toml"):
+        load_model(tmp_path)
+
+
+def test_the_checkpoint_holds_no_pickled_objects(finished):
+    state = torch.load(finished / CHECKPOINT, weights_only=True)
+    assert {"settings", "callbacks", "state_dict", "optimizer_states"} <= state.keys()

@@ -1,0 +1,157 @@
+"""Killed, interrupted and continued runs end as if nothing had happened."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from osan.training.folder import CHECKPOINT, METRICS, RESULT
+from osan.training.run import train
+from osan.training.settings import write_settings
+
+# Imports once, then forks a process for every line of its input: a settings file and a folder.
+SERVER = """
+import os, sys
+from pathlib import Path
+from osan.training.run import train
+from osan.training.settings import read_settings
+
+for line in sys.stdin:
+    settings, folder = (Path(word) for word in line.split())
+    child = os.fork()
+    if child == 0:
+        os.close(0)
+        try:
+            train(read_settings(settings), folder, resume=True, progress=False)
+        except KeyboardInterrupt:
+            os._exit(130)
+        except BaseException as error:
+            sys.stderr.write(f"{type(error).__name__}: {error}")
+            os._exit(1)
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """``start(settings, folder)`` runs in a process of its own: its id, and a function that waits for it."""
+    place = tmp_path_factory.mktemp("settings") / "wanted.toml"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as server:
+
+        def begin(settings, folder):
+            write_settings(settings, place)
+            server.stdin.write(f"{place} {folder}\n")
+            server.stdin.flush()
+            return int(server.stdout.readline()), lambda: int(server.stdout.readline())
+
+        yield begin
+        server.stdin.close()
+
+
+def wait_for(path, newer=0):
+    """Wait until a file appears or is replaced."""
+    until = time.monotonic() + 120
+    while not (path.exists() and path.stat().st_mtime_ns > newer):
+        assert time.monotonic() < until, f"{path} did not appear"
+        time.sleep(0.002)
+
+
+def test_killed_again_and_again_and_still_the_same(tmp_path, small, outcome, start):
+    folder, rng, seen = tmp_path / "run", random.Random(0), 0
+    settings = small(**{"training.epochs": 30})
+    for _ in range(4):
+        process, wait = start(settings, folder)
+        # After some checkpoint, at a random moment of what comes then, be it a step, a validation or the
+        # writing of a file.
+        wait_for(folder / CHECKPOINT, newer=seen)
+        time.sleep(rng.uniform(0, 0.1))
+        os.kill(process, signal.SIGKILL)
+        assert wait() == -signal.SIGKILL
+        seen = (folder / CHECKPOINT).stat().st_mtime_ns
+    assert not (folder / RESULT).exists()
+    _, wait = start(settings, folder)
+    assert wait() == 0
+    train(settings, tmp_path / "whole", progress=False)
+    assert outcome(folder) == outcome(tmp_path / "whole")
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+@pytest.mark.parametrize("after", [1, 5])
+def test_every_checkpoint_leads_to_the_same_end(tmp_path, small, finished, outcome, after, monkeypatch):
+    """Stopped within the process right after a checkpoint, with early stopping in between or not."""
+    from osan.training import callbacks
+
+    folder = tmp_path / "run"
+    save = callbacks.Saver.on_train_epoch_end
+
+    def stop(self, trainer, module):
+        save(self, trainer, module)
+        if trainer.current_epoch == after:
+            raise RuntimeError("stopped")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(callbacks.Saver, "on_train_epoch_end", stop)
+        with pytest.raises(RuntimeError, match="stopped"):
+            train(small(), folder, progress=False)
+    train(small(), folder, resume=True, progress=False)
+    assert outcome(folder) == outcome(finished)
+
+
+def test_resumed_early_stopping(tmp_path, small, outcome, monkeypatch):
+    """The stopping rule counts on, and a run that had stopped does not start again."""
+    from osan.training import callbacks
+
+    settings = small(**{"training.learning_rate": 0.3, "training.epochs": 30, "training.patience": 2})
+    settings = settings.changed({"training.min_epochs": 4})
+    whole = train(settings, tmp_path / "whole", progress=False)
+    assert 4 <= whole.epochs < 30
+    assert whole.epochs == max(whole.best_epoch + 3, 4)
+    save = callbacks.Saver.on_train_epoch_end
+    for last in (whole.epochs - 2, whole.epochs - 1):
+
+        def stop(self, trainer, module, last=last):
+            save(self, trainer, module)
+            if trainer.current_epoch == last:
+                raise RuntimeError("stopped")
+
+        folder = tmp_path / str(last)
+        with monkeypatch.context() as patched:
+            patched.setattr(callbacks.Saver, "on_train_epoch_end", stop)
+            with pytest.raises(RuntimeError, match="stopped"):
+                train(settings, folder, progress=False)
+        train(settings, folder, resume=True, progress=False)
+        assert outcome(folder) == outcome(tmp_path / "whole")
+
+
+def test_equal_seeds_equal_runs_other_seeds_others(tmp_path, small, finished, outcome):
+    import torch
+
+    torch.manual_seed(123)  # what came before must not matter
+    train(small(), tmp_path / "again", progress=False)
+    assert outcome(tmp_path / "again") == outcome(finished)
+    train(small(seed=1), tmp_path / "other", progress=False)
+    assert outcome(tmp_path / "other")["weights"] != outcome(finished)["weights"]
+
+
+def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path, small, finished, outcome, start):
+    folder = tmp_path / "run"
+    process, wait = start(small(), folder)
+    wait_for(folder / METRICS)
+    os.kill(process, signal.SIGINT)
+    assert wait() == 130
+    assert not (folder / RESULT).exists()
+    train(small(), folder, resume=True, progress=False)
+    assert outcome(folder) == outcome(finished)

@@ -1,0 +1,95 @@
+"""Losses and metrics against definitions written out, and against scikit-learn."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import accuracy_score, mean_absolute_error, roc_auc_score, root_mean_squared_error
+
+from osan.errors import OsanError
+from osan.training.scores import Score, losses_per_graph, score
+
+NAN = float("nan")
+
+
+def masked(seed, graphs=30, targets=3, missing=0.3):
+    rng = np.random.default_rng(seed)
+    prediction = rng.normal(size=(graphs, targets)).round(1)  # rounded, so that there are ties
+    y = (rng.random((graphs, targets)) < 0.5).astype(float)
+    y[:2] = [[0.0] * targets, [1.0] * targets]
+    there = rng.random((graphs, targets)) >= missing
+    there[:2] = True
+    return prediction, np.where(there, y, NAN), there
+
+
+REFERENCE = {
+    "mae": ("regression", mean_absolute_error),
+    "rmse": ("regression", root_mean_squared_error),
+    "accuracy": ("binary", lambda y, p: accuracy_score(y, p > 0)),
+    "rocauc": ("binary", lambda y, p: roc_auc_score(y, p)),
+}
+
+
+@given(seed=st.integers(0, 2**20), metric=st.sampled_from(sorted(REFERENCE)))
+def test_metrics_are_means_over_targets_of_present_values(seed, metric):
+    kind, reference = REFERENCE[metric]
+    prediction, y, there = masked(seed)
+    wanted = np.mean([reference(y[t, c], prediction[t, c]) for c, t in enumerate(there.T)])
+    got = score(torch.tensor(prediction).float(), torch.tensor(y).float(), kind, metric)
+    assert float(got) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_large_logits_keep_their_order():
+    """As probabilities in single precision both would be 1."""
+    y = torch.tensor([[0.0], [1.0]])
+    assert float(score(torch.tensor([[30.0], [31.0]]), y, "binary", "rocauc")) == 1.0
+    assert float(score(torch.tensor([[31.0], [30.0]]), y, "binary", "rocauc")) == 0.0
+
+
+def test_targets_of_one_class_are_left_out():
+    prediction = torch.tensor([[0.0, 1.0], [1.0, 2.0]])
+    y = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
+    assert float(score(prediction, y, "binary", "rocauc")) == 1.0
+    with pytest.raises(OsanError, match="graphs of both classes"):
+        score(prediction[:, 1:], y[:, 1:], "binary", "rocauc")
+
+
+def test_multiclass():
+    logits = torch.tensor([[2.0, 1.0, 0.0], [0.0, 1.0, 2.0], [0.0, 5.0, 1.0], [1.0, 0.0, 0.0]])
+    y = torch.tensor([0, 2, 0, -1])
+    assert float(score(logits, y, "multiclass", "accuracy")) == pytest.approx(2 / 3)
+    losses = losses_per_graph(logits, y, "multiclass")
+    wanted = [-torch.log_softmax(logits[i], 0)[y[i]].item() for i in range(3)]
+    assert losses.tolist() == pytest.approx([*wanted, 0.0], abs=1e-6)
+
+
+@given(seed=st.integers(0, 2**20), loss=st.sampled_from(["mae", "mse", "binary"]))
+def test_losses_by_their_definition(seed, loss):
+    prediction, y, there = masked(seed, graphs=6)
+    kind = "binary" if loss == "binary" else "regression"
+    each = {
+        "mae": lambda p, t: abs(p - t),
+        "mse": lambda p, t: (p - t) ** 2,
+        "binary": lambda p, t: np.log1p(np.exp(-p)) if t else np.log1p(np.exp(p)),
+    }[loss]
+    wanted = [
+        sum(each(prediction[g, c], y[g, c]) for c in range(3) if there[g, c]) / max(1, there[g].sum())
+        for g in range(6)
+    ]
+    got = losses_per_graph(torch.tensor(prediction), torch.tensor(y), kind, loss)
+    assert got.tolist() == pytest.approx(wanted)
+
+
+def test_missing_targets_get_no_gradient():
+    prediction = torch.tensor([[1.0, float("inf")]], requires_grad=True)
+    losses_per_graph(prediction, torch.tensor([[0.0, NAN]]), "regression").sum().backward()
+    assert prediction.grad.tolist() == [[1.0, 0.0]]
+
+
+def test_batches_add_up():
+    prediction, y, _ = (torch.tensor(part) for part in masked(0))
+    metric = Score("binary", "rocauc")
+    for part in torch.arange(30).split(7):
+        metric.update(prediction[part], y[part])
+    assert float(metric.compute()) == float(score(prediction, y, "binary", "rocauc"))

@@ -1,0 +1,82 @@
+"""Settings: what is accepted, what is refused, and the way through files."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from osan.errors import OsanError
+from osan.experiments.recipes import recipes
+from osan.training.settings import Settings, parsed_changes, read_settings, validated, write_settings
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ({"trainig": {}}, "unknown key 'trainig'; did you mean 'training'?"),
+        ({"training": {"epoch": 3}}, "unknown key 'training.epoch'; did you mean 'training.epochs'?"),
+        ({"network": {"zzz": 3}}, "unknown key 'network.zzz'; known are like, "),
+        ({"training": {"epochs": 0}}, "training.epochs: Input should be greater than or equal to 1, got 0"),
+        ({"training": {"epochs": 2, "min_epochs": 3}}, "min_epochs (3) must not exceed epochs (2)"),
+        ({"training": {"milestones": [1], "decay_every": 2}}, "either milestones or decay_every"),
+        ({"selection": {"policy": "delete all"}}, "policy: 'delete all' is not understood"),
+        ({"network": {"like": "zink"}}, "network.like: Input should be 'zinc'"),
+        ({"training": 3}, "training: Input should be a valid dictionary"),
+    ],
+)
+def test_what_is_wrong_and_where(tree, message):
+    with pytest.raises(OsanError) as caught:
+        validated(tree, "file.toml")
+    assert str(caught.value).startswith("file.toml: ")
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@given(st.sampled_from(sorted(recipes())), st.integers(0, 9))
+def test_toml_and_back(tmp_path_factory, key, seed):
+    file = tmp_path_factory.mktemp("toml") / "settings.toml"
+    settings = recipes()[key].settings.changed({"seed": seed})
+    write_settings(settings, file)
+    assert read_settings(file) == settings
+
+
+def test_yaml(tmp_path):
+    file = tmp_path / "s.yaml"
+    file.write_text("data:\n  dataset: exp\ntraining: {epochs: 3}\n")
+    assert read_settings(file) == Settings().changed({"data.dataset": "exp", "training.epochs": 3})
+    file.write_text("data: [1\n")
+    with pytest.raises(OsanError, match=r"s.yaml: not valid YAML"):
+        read_settings(file)
+    file.write_text("!!python/object/apply:os.system ['true']\n")
+    with pytest.raises(OsanError, match=r"s.yaml: not valid YAML"):
+        read_settings(file)
+    file.write_text("- 1\n")
+    with pytest.raises(OsanError, match="expected keys and values, got list"):
+        read_settings(file)
+
+
+def test_files_that_are_none(tmp_path):
+    with pytest.raises(OsanError, match="cannot be read: No such file"):
+        read_settings(tmp_path / "none.toml")
+    (tmp_path / "a.toml").write_text("a = = 3")
+    with pytest.raises(OsanError, match=r"a.toml: not valid TOML"):
+        read_settings(tmp_path / "a.toml")
+
+
+def test_changes_from_the_command_line():
+    words = ["training.epochs=5", "training.patience=none", "data.targets=['a','b']", "network.norm=false"]
+    settings = Settings().changed(parsed_changes(words))
+    assert settings.training.epochs == 5
+    assert settings.training.patience is None
+    assert settings.data.targets == ["a", "b"]
+    assert settings.network.norm is False
+    with pytest.raises(OsanError, match="expected key=value"):
+        parsed_changes(["training.epochs"])
+    with pytest.raises(OsanError, match="'seed' is not a section"):
+        Settings().changed({"seed.a": 1})
+
+
+def test_differences_leave_out_the_machine():
+    one = Settings()
+    other = one.changed({"machine.devices": 2, "training.epochs": 7})
+    assert one.differences(other) == ["training.epochs: 100 instead of 7"]
+    assert one.differences(one.changed({"machine.devices": 2})) == []

@@ -6,6 +6,7 @@ from torch_geometric.data import Batch, Data
 
 from osan import bags, nn
 from osan.errors import OsanError
+from osan.nn.mlp import dropout
 
 WIDTH = 8
 NO_EDGES = torch.empty(2, 0, dtype=torch.long)
@@ -87,6 +88,25 @@ def test_dropout_leaves_removed_copies_out():
     thin = model(batch, bags.from_choice(batch, choice))
     thick = model(batch, bags.from_choice(batch, choice, keep_removed=True))
     assert torch.allclose(thin, thick)
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_keeps_entries_independently_with_its_probability(p):
+    torch.manual_seed(0)
+    h = torch.ones(401, 503, requires_grad=True)
+    out = dropout(h, p, training=True)
+    kept = (out != 0).double()
+    n = kept.numel()
+    assert abs(kept.mean().item() - (1 - p)) < 4 * (p * (1 - p) / n) ** 0.5
+    assert torch.allclose(out[out != 0], torch.tensor(1 / (1 - p)), rtol=1e-3)
+    assert abs(out.double().mean().item() - 1) < 4 * (p / (1 - p) / n) ** 0.5
+    flat = kept.flatten() - (1 - p)
+    for lag in (1, 2, 3, 4):
+        assert abs((flat[lag:] * flat[:-lag]).mean().item()) < 4 * p * (1 - p) / n**0.5
+    out.sum().backward()
+    assert torch.equal(h.grad, out.detach())
+    assert dropout(h, p, training=False) is h
+    assert not bool(dropout(h, 1.0, training=True).any())
 
 
 @pytest.mark.parametrize(

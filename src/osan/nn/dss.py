@@ -11,7 +11,7 @@ from torch.nn import Module, ModuleList
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, whole_graphs
-from osan.nn.mlp import Activation
+from osan.nn.mlp import Activation, dropout
 from osan.nn.network import OSAN
 from osan.nn.pooling import Pool, PoolName
 from osan.nn.stack import Stack
@@ -60,7 +60,7 @@ class SharingStack(Module):
         for inside, between in zip(self.inside, self.between, strict=True):
             shared = self.share(h, bag.vertex, bag.num_vertices, bag.weight)
             out = inside(h, batch, bag) + between(shared, batch, whole).index_select(0, bag.vertex)
-            out = torch.nn.functional.dropout(self.activation(out), self.dropout, self.training)
+            out = dropout(self.activation(out), self.dropout, self.training)
             h = out + h if self.residual else out
         return h
 

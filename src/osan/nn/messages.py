@@ -115,7 +115,9 @@ class _SumOfMessages(torch.autograd.Function):
         _backward(
             *map(_array, (gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight))
         )
-        to_own = (gradient * h).sum().view(own.shape) if ctx.needs_input_grad[6] else None
+        to_own = None
+        if ctx.needs_input_grad[6]:
+            to_own = torch.dot(gradient.flatten(), h.flatten()).view(own.shape)
         return to_h, None, None, to_feature, None, to_weight, to_own
 
 

@@ -89,3 +89,25 @@ class MLP(Module):
 def activated(h: Tensor, activation: Activation) -> Tensor:
     """The activation of a fresh tensor: relu, whose gradient needs only its result, overwrites it."""
     return torch.relu_(h) if activation is torch.nn.functional.relu else activation(h)
+
+
+def dropout(h: Tensor, p: float, training: bool) -> Tensor:
+    """Dropout with 16 random bits per entry.
+
+    On the CPU ``torch.nn.functional.dropout`` draws one number per entry, which takes a tenth of a training
+    step; four entries share one here. The probability is p rounded to a multiple of 2^-16, and what stays is
+    scaled by the rounded one, so the expectation is exact.
+
+    >>> dropout(torch.ones(2, 2), 0.5, training=False)
+    tensor([[1., 1.],
+            [1., 1.]])
+    """
+    dropped = round(p * 2**16)
+    if not training or dropped == 0:
+        return h
+    if h.device.type != "cpu" or dropped >= 2**16:
+        return torch.nn.functional.dropout(h, p)
+    words = torch.empty(-(-h.numel() // 4), dtype=torch.int64).random_(torch.iinfo(torch.int64).min, None)
+    bits = words.view(torch.int16)[: h.numel()].view(h.shape)
+    factor = (bits >= dropped - 2**15).to(h.dtype).mul_(2**16 / (2**16 - dropped))
+    return h * factor

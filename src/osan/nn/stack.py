@@ -23,7 +23,7 @@ from osan.nn.convolution import (
     make_conv,
     takes_edge_features,
 )
-from osan.nn.mlp import MLP, Activation, BagBatchNorm, activated
+from osan.nn.mlp import MLP, Activation, BagBatchNorm, activated, dropout
 
 Neighbourhood = Literal["edges", "all"]
 
@@ -61,8 +61,7 @@ class Layer(Module):
         if self.activation is not None:
             # Only the fresh result of a norm may be overwritten; a given layer may still need its own.
             out = self.activation(out) if self.norm is None else activated(out, self.activation)
-        if self.dropout:
-            out = torch.nn.functional.dropout(out, self.dropout, self.training)
+        out = dropout(out, self.dropout, self.training)
         return out + h if self.residual else out
 
 

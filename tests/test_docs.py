@@ -50,4 +50,4 @@ def test_commands_in_the_pages_exist():
     known = {*typer.main.get_command(app).commands}  # type: ignore[attr-defined]
     for page in ("index.md", "reproduce.md"):
         text = (DOCS / page).read_text(encoding="utf-8")
-        assert {match for match in re.findall(r"^\|? ?`?osan (\w+)", text, re.MULTILINE)} <= known
+        assert set(re.findall(r"^\|? ?`?osan (\w+)", text, re.MULTILINE)) <= known

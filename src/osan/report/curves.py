@@ -60,7 +60,14 @@ def curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=1 if max(map(len, labels)) > 50 else 2,
+        fontsize=8,
+        frameon=False,
+    )
     if title:
         figure.suptitle(title, fontsize=11)
     return figure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from torch_geometric.data import Data
@@ -70,6 +71,8 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
     top = float(table.max()) or 1.0
     shown = min(table.size(1), limit)
     panels, lit, legends = [], [], []
+    with suppress(Chem.KekulizeException):  # else aromatic bonds are drawn dashed
+        Chem.Kekulize(base)
     for i in range(shown):
         molecule = Chem.Mol(base)
         if of_edges:
@@ -89,12 +92,15 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
     options: Any = drawer.drawOptions()
     options.legendFontSize, options.annotationFontScale = 16, 0.6
     options.prepareMolsBeforeDrawing = False
+    options.useBWAtomPalette()  # colours mean frequencies
     which = "Bond" if of_edges else "Atom"
     drawer.DrawMolecules(
         panels,
         legends=legends,
-        highlightAtoms=[[] for _ in panels] if of_edges else [list(each) for each in lit],
-        **({"highlightBonds": [list(each) for each in lit]} if of_edges else {}),
+        **{
+            f"highlight{each}s": [list(some) if each == which else [] for some in lit]
+            for each in ("Atom", "Bond")
+        },
         **{f"highlight{which}Colors": lit},
     )
     drawer.FinishDrawing()

@@ -147,9 +147,22 @@ def _own_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
         # As in the paper: without subgraphs, with random ones, with learned ones.
         own = dict(sorted(some.items(), key=lambda item: _method_rank(item[1][0])))
         rows = [_own_row(name, group, summarise(group)) for name, group in own.items()]
-        picture = _curves(own, dataset)
+        picture = _curves(dict(zip(_short(list(own)), own.values(), strict=True)), dataset)
         parts.append(Part(dataset, header, rows, [picture] if picture else []))
     return parts
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    """Names without the folders that all of them begin with.
+
+    >>> _short(["a/b/c", "a/b/d/e"])
+    ['c', 'd/e']
+    """
+    parts = [name.split("/") for name in names]
+    common = 0
+    while all(len(each) > common + 1 and each[common] == parts[0][common] for each in parts):
+        common += 1
+    return ["/".join(each[common:]) for each in parts]
 
 
 def _method_rank(run: Run) -> tuple[bool, bool]:

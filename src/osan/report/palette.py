@@ -11,5 +11,5 @@ def shade(frequency: float) -> tuple[float, float, float]:
     >>> shade(0.0), shade(1.0)
     ((1.0, 1.0, 1.0), (0.85, 0.37, 0.05))
     """
-    red, green, blue = (a + (b - a) * frequency for a, b in zip(_NEVER, _ALWAYS, strict=True))
+    red, green, blue = (round(a + (b - a) * frequency, 4) for a, b in zip(_NEVER, _ALWAYS, strict=True))
     return red, green, blue

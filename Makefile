@@ -20,8 +20,8 @@ $(VENV)/.lint: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[lint]'
 	@touch $@
 
-run: $(VENV)/.core  ## install, then check the paper's theory on embedded graphs
-	$(BIN)/osan theory
+run: $(VENV)/.core  ## install, then train three networks on embedded graphs and compare them
+	$(BIN)/osan demo
 
 test: $(VENV)/.test  ## install the test extras and run every test
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
@@ -37,6 +37,13 @@ test-lowest:
 bench: $(VENV)/.test  ## every benchmark; the real data is read from OSAN_DATA
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
+$(VENV)/.docs: $(VENV)/.test
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## the site, into site/
+	$(BIN)/mkdocs build --strict --quiet
+
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,4 +55,4 @@ contracts: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .venv-lowest build dist site
+	rm -rf .venv .venv-lowest build dist site runs demo.html demo.svg

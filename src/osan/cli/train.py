@@ -37,9 +37,7 @@ def train(
     target: Targets = None,
     labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
     kind: Annotated[str | None, typer.Option(help="Own file: regression, binary or multiclass.")] = None,
-    split: Annotated[
-        str | None, typer.Option(help="Own table: random, scaffold, or a column.")
-    ] = None,
+    split: Annotated[str | None, typer.Option(help="Own table: random, scaffold, or a column.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run, part of its folder.")] = None,
     runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
     resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,

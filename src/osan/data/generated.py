@@ -79,7 +79,7 @@ def planted_task(seed: int = 0, num_graphs: int = 1000) -> Task:
         random_split(num_graphs, seed),
         kind="regression",
         metric="mae",
-        vertex_features=Features(width=1),
+        vertex_features=Features(sizes=(2,)),
     )
 
 

@@ -1,8 +1,8 @@
 """What Lightning and our bookkeeping cost: epochs of ``osan train`` against a bare PyTorch loop.
 
 Both train the GIN baseline of ogbg-molesol (width 300) on the very same batches. Epochs of the two alternate,
-and the ratios of the median and of the total times are printed; an epoch of ``osan train`` includes the file of
-metrics and, where one is due, the checkpoint; neither includes validation. Needs OSAN_DATA.
+and the ratios of the median and of the total times are printed; an epoch of ``osan train`` includes the file
+of metrics and, where one is due, the checkpoint; neither includes validation. Needs OSAN_DATA.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
     middle, bare_middle = statistics.median(ours), statistics.median(theirs)
     print(f"osan train   {1000 * middle:7.1f} ms per epoch ({len(batches)} batches, median of {epochs})")
     print(f"bare PyTorch {1000 * bare_middle:7.1f} ms per epoch")
-    print(f"ratio        {middle / bare_middle:7.3f} of the medians, {sum(ours) / sum(theirs):.3f} of the totals")
+    print(f"ratio        {middle / bare_middle:7.3f} of medians, {sum(ours) / sum(theirs):.3f} of totals")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from osan.data import load
+from osan.errors import OsanError
 from osan.training.batches import Batches
 from osan.training.build import build
 from osan.training.module import Learner, decay_factor
@@ -122,6 +123,13 @@ def test_all_kinds_of_tasks_and_policies(tmp_path, small, dataset, options, poli
     result = train(small(**changes, **{"training.epochs": 1}), tmp_path / "run", progress=False)
     assert 0 <= result.value < 10
     assert result.metric == load(dataset, **options).metric
+
+
+def test_pna_needs_edge_features(small):
+    with pytest.raises(
+        OsanError, match=r"network.conv: pna looks at edge features, but planted-motif has none"
+    ):
+        learner_of(small(**{"network.conv": "pna"}))
 
 
 @pytest.mark.parametrize(

@@ -146,11 +146,13 @@ def test_equal_seeds_equal_runs_other_seeds_others(tmp_path, small, finished, ou
     assert outcome(tmp_path / "other")["weights"] != outcome(finished)["weights"]
 
 
-def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path, small, finished, outcome, start):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path, small, finished, outcome, start, sent):
+    """The end that clusters announce (SIGTERM) is treated alike."""
     folder = tmp_path / "run"
     process, wait = start(small(), folder)
     wait_for(folder / METRICS)
-    os.kill(process, signal.SIGINT)
+    os.kill(process, sent)
     assert wait() == 130
     assert not (folder / RESULT).exists()
     train(small(), folder, resume=True, progress=False)

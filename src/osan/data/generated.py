@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from osan.data.convert import from_graphs
-from osan.data.flat import flatten
+from osan.data.flat import FlatDataset, flatten
 from osan.data.planted import planted_motif
 from osan.data.splits import Split, random_split
 from osan.data.task import Features, Task, make_task
@@ -70,13 +70,16 @@ def planted_task(seed: int = 0, num_graphs: int = 1000) -> Task:
 
     The graphs are those of :func:`~osan.data.planted.planted_motif`.
     """
+    graphs = flatten(planted_motif(num_graphs, seed))
+    # The features 0 and 1 as categories, like the labels of the other generated graphs.
+    tensors = {**graphs.tensors, "x": graphs.tensors["x"].long()}
     return make_task(
         "planted-motif",
-        flatten(planted_motif(num_graphs, seed)),
+        FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr),
         random_split(num_graphs, seed),
         kind="regression",
         metric="mae",
-        vertex_features=Features(width=1),
+        vertex_features=Features(sizes=(2,)),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from osan.errors import OsanError
-from osan.nn.encoders import Categorical, EdgeMLP, encoder
+from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.network import OSAN
 
 _SETTINGS: dict[str, dict[str, Any]] = {
@@ -79,15 +79,12 @@ def paper_network(
     if dataset.startswith("ogbg"):
         # OGB's GIN: a learned epsilon, twice the width inside, dropout, and no activation at the end.
         settings |= {"hidden": 2 * width, "train_eps": True, "dropout": 0.5, "last_activation": False}
-    settings |= changes
     if settings["conv"] in ("gine", "pna"):
         if edge_features is None:
             raise OsanError(f"edge_features: the network for {dataset} looks at edges, got none")
-        whole = dataset.startswith("ogbg") and not isinstance(edge_features, int)
-        if "edge_encoder" not in changes:
-            kind: Any = Categorical if whole else EdgeMLP
-            settings["edge_encoder"] = partial(kind, edge_features, width)
+        single = encoder if dataset.startswith("ogbg") else EdgeMLP
+        settings["edge_encoder"] = partial(single, edge_features, width)
     if settings["conv"] == "pna":
         settings["degrees"] = degrees
-    settings.setdefault("vertex_encoder", encoder(vertex_features, width))
+    settings |= {"vertex_encoder": encoder(vertex_features, width), **changes}
     return OSAN(out=out, **settings)

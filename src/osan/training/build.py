@@ -12,6 +12,7 @@ from torch_geometric.nn import GCN, GIN
 
 from osan.bags import whole_graphs
 from osan.data import Features
+from osan.errors import OsanError
 from osan.nn import OSAN, DataDrivenOSAN, EdgeMLP, Output, PolicyNetwork, Upstream, paper_network
 from osan.nn.encoders import encoder
 from osan.selection import (
@@ -72,6 +73,10 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     if policy is not None and policy.ordered:
         changes |= {"rank": "adjacency", "num_ranks": info.num_ranks}
     degrees = torch.tensor(info.degrees)
+    if network.conv == "pna":
+        if info.edge_features is None:
+            raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
+        changes["degrees"] = degrees
     if network.like is not None:
         return paper_network(
             network.like,
@@ -87,8 +92,6 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     width, layers = changes.pop("width", 64), changes.pop("layers", 4)
     if edges is not None:
         changes["edge_encoder"] = partial(EdgeMLP, described(edges), width)
-    if conv == "pna":
-        changes["degrees"] = degrees
     vertices = encoder(described(info.vertex_features), width)
     return OSAN(width, layers, info.num_targets, conv=conv, vertex_encoder=vertices, **changes)
 

@@ -5,9 +5,11 @@ import os
 import sys
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from osan.cli import app
+from osan.cli.sweep import follow
 from osan.errors import OsanError
 
 runner = CliRunner()
@@ -58,6 +60,23 @@ def test_a_table_without_runs_is_the_papers():
     assert run("table", "t_zc", "--format", "csv").startswith("table,dataset,")
     assert run("table", "t_zc", "--format", "markdown").startswith("| method |")
     assert r"\toprule" in run("table", "t_zc", "--format", "latex")
+
+
+def test_ctrl_c_ends_the_runs_and_says_how_to_go_on(capsys):
+    ended = []
+
+    def events():
+        try:
+            raise KeyboardInterrupt
+            yield
+        finally:
+            ended.append(True)
+
+    with pytest.raises(typer.Exit) as caught:
+        follow(events(), 1)
+    assert caught.value.exit_code == 130
+    assert ended == [True]
+    assert "osan: interrupted; the same command goes on" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,18 @@ def sweep(
 
 
 def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:
-    """Show a bar for the whole and one for each run; return how the runs ended."""
+    """Show what happens to the runs, and return how they ended; Ctrl-C ends them and the command."""
+    # Closed at once, so that the runs are ended before the command is.
+    try:
+        with closing(events):
+            return _shown(events, total, quiet)
+    except KeyboardInterrupt:
+        typer.echo("osan: interrupted; the same command goes on from here", err=True)
+        raise typer.Exit(130) from None
+
+
+def _shown(events: Generator[Event], total: int, quiet: bool) -> list[Event]:
+    """A bar for the whole and one for each run."""
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -88,8 +99,7 @@ def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Ev
     console = Console(stderr=True, quiet=quiet)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     ended: list[Event] = []
-    # Closed at once on Ctrl-C, so that the runs are ended before the command is.
-    with closing(events), Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
         whole = progress.add_task("runs", total=total)
         bars: dict[Path, TaskID] = {}
         for event in events:

@@ -42,7 +42,7 @@ $(VENV)/.docs: $(VENV)/.test
 	@touch $@
 
 docs: $(VENV)/.docs  ## the site, into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .

@@ -186,8 +186,8 @@ def _iterate(
     """Refine until no class splits, ``rounds`` are over, or ``differ`` says so.
 
     Where only the verdict counts, signatures are compared exactly in the last round only. Equal signatures
-    have equal hashes, so at any time the classes are at most too coarse; and a colouring that is too coarse,
-    yet stable by exact comparison, would be a stable colouring coarser than the coarsest one.
+    have equal hashes, so at any time the classes are at most too coarse, and they refine the first ones; a
+    colouring that is too coarse, yet stable by exact comparison, would be coarser than the coarsest one.
     """
     lazy = differ is not None and rounds is None
     colours, first = relabel.relabel(start.astype(np.uint64), start)

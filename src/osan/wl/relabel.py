@@ -56,7 +56,8 @@ def exact(
     alive
         Places below 0 have no signature and get the number -1.
     verify
-        Whether to compare at all; without, a collision of hashes may leave classes merged.
+        Whether to compare at all. Without, a collision of hashes may leave two signatures merged, though
+        never two different values of ``alive``, the colours so far.
 
     Returns
     -------
@@ -64,12 +65,20 @@ def exact(
     representative, all classes are split once more by a hash with another salt.
     """
     ids, first = relabel(hashes(np.uint64(0)), alive)
+    if not verify and not _merges(ids, first, alive):
+        return ids, len(first)
     attempt = 0
-    while verify and mismatches(ids, first):
+    while mismatches(ids, first):
         attempt += 1
         again, _ = relabel(hashes(np.uint64(attempt * SALT_STEP % 2**64)), alive)
         ids, first = relabel((ids.astype(np.uint64) << np.uint64(32)) | again.astype(np.uint32), alive)
     return ids, len(first)
+
+
+def _merges(ids: Colours, first: Ints, colours: Colours) -> bool:
+    """Whether some class holds two of the colours so far."""
+    live = colours >= 0
+    return bool((colours[first[ids[live]]] != colours[live]).any())
 
 
 def multisets(values: Colours, row_ptr: Ints) -> Colours:

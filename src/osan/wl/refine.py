@@ -331,7 +331,13 @@ def _run_tuples(
         return bool(words[0] != words[1])
 
     trail, done, stable, found = _iterate(
-        all_tuples.start(), all_tuples.step, rounds, history, progress, differ if early else None
+        all_tuples.start(),
+        all_tuples.step,
+        rounds,
+        history,
+        progress,
+        # After a given number of rounds the verdict is that of the colours of vertices.
+        differ if early and rounds is None else None,
     )
     vertex = all_tuples.vertex_colours(trail[-1])
     colouring = Colouring(

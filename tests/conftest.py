@@ -3,6 +3,10 @@
 import os
 from pathlib import Path
 
+# numba's OpenMP layer sets the number of threads for torch too, which then adds up numbers in another order:
+# byte-identical runs are compared in processes that also run numba.
+os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")
+
 import pytest
 from hypothesis import settings
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from osan.errors import OsanError
-from osan.experiments.sweep import plan
-from osan.training.run import train
+from osan.experiments.sweep import plan, run_locally
 from osan.training.settings import validated
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'osan[ray]'")
@@ -49,10 +48,13 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
     ended = [e for e in run_on_ray(jobs, cluster) if e.state not in ("started", "running")]
     assert {str(e.job): e.state for e in ended} == {"a seed 0": "finished", "b seed 0": "failed"}
     assert json.loads((jobs[1].folder / "failed.json").read_text())["error"]
-    # The same run without a cluster.
-    here = train(jobs[0].settings, tmp_path / "here", progress=False)
-    there = json.loads((jobs[0].folder / "result.json").read_text())
-    assert (there["value"], there["validation"]) == pytest.approx((here.value, here.validation), rel=1e-5)
+    # The same run without a cluster, in a process like those of the cluster.
+    (alone,) = plan([tiny("a")], [0], tmp_path / "here")
+    list(run_locally([alone], parallel=1, threads=1))
+    here, there = (json.loads((job.folder / "result.json").read_text()) for job in (alone, jobs[0]))
+    assert (there["value"], there["validation"]) == pytest.approx(
+        (here["value"], here["validation"]), rel=1e-5
+    )
 
 
 def test_nobody_at_the_address(tmp_path):

@@ -197,3 +197,10 @@ def test_memory_is_refused_before_it_is_taken(test):
     graph = from_networkx(nx.gnm_random_graph(200, 3000, seed=0))
     with pytest.raises(OsanError, match=r"needs about .* the limit is 1\.0 GB; n up to about \d+ would fit"):
         refine([graph], test, max_memory=10**9)
+
+
+def test_a_large_sparse_graph_needs_little_memory():
+    n = 30_000
+    path = Graph(n, [(v, v + 1) for v in range(n - 1)])
+    colouring = refine([path], rounds=3, max_memory=10**8)
+    assert len(set(colouring.vertex_colours[0].tolist())) == 4  # distance to the nearer end: 0, 1, 2, more

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from osan.errors import OsanError
 from osan.graphs import Graph
+from osan.wl import kernels
 
 Ints = npt.NDArray[np.int64]
 Colours = npt.NDArray[np.int32]
@@ -127,23 +128,17 @@ def encode(graphs: Sequence[Graph]) -> Encoded:
     labels = _joint_numbers([(g.vertex_labels, g.num_vertices) for g in graphs])
     codes = _joint_numbers([(g.edge_labels, g.num_edges) for g in graphs])
     edges = np.concatenate([graph.edges for graph in graphs])
-    index = np.arange(len(edges)) - np.repeat(edge_ptr[:-1], np.diff(edge_ptr))
-    first = np.repeat(vertex_ptr[:-1], np.diff(edge_ptr))
-    # An undirected loop is one arc; a directed one leaves v and enters v.
-    back = np.ones(len(edges), dtype=bool) if kinds[0] else edges[:, 0] != edges[:, 1]
-    source = np.concatenate((first + edges[:, 0], (first + edges[:, 1])[back]))
-    target = np.concatenate((edges[:, 1], edges[back, 0]))
-    code = np.concatenate((2 * codes, 2 * codes[back] + int(kinds[0])))
-    edge = np.concatenate((index, index[back]))
-    order = np.argsort(source, kind="stable")
+    arc_ptr, arc_target, arc_code, arc_edge = kernels.arcs_by_vertex(
+        edges, codes, edge_ptr, vertex_ptr, kinds[0]
+    )
     return Encoded(
         graphs=tuple(graphs),
         sizes=sizes,
         vertex_ptr=vertex_ptr,
         edge_ptr=edge_ptr,
         labels=labels,
-        arc_ptr=pointers(np.bincount(source, minlength=len(labels))),
-        arc_target=target[order].astype(np.int32),
-        arc_code=code[order].astype(np.int32),
-        arc_edge=edge[order].astype(np.int32),
+        arc_ptr=arc_ptr,
+        arc_target=arc_target,
+        arc_code=arc_code,
+        arc_edge=arc_edge,
     )

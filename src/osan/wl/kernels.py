@@ -33,6 +33,39 @@ def pair(a, b):  # type: ignore[no-untyped-def]
     return (np.uint64(a) << np.uint64(32)) | np.uint64(b)
 
 
+@njit(cache=True)
+def arcs_by_vertex(edges, codes, edge_ptr, vertex_ptr, directed):  # type: ignore[no-untyped-def]
+    """The arcs of each vertex of the union: where they begin, their other ends, codes and edges.
+
+    An undirected loop is one arc; a directed one leaves v and enters v.
+    """
+    ptr = np.zeros(vertex_ptr[-1] + 1, np.int64)
+    for g in range(vertex_ptr.shape[0] - 1):
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            u, v = edges[e, 0], edges[e, 1]
+            ptr[vertex_ptr[g] + u + 1] += 1
+            if directed or u != v:
+                ptr[vertex_ptr[g] + v + 1] += 1
+    for i in range(1, ptr.shape[0]):
+        ptr[i] += ptr[i - 1]
+    place = ptr[:-1].copy()
+    target = np.empty(ptr[-1], np.int32)
+    code = np.empty(ptr[-1], np.int32)
+    edge = np.empty(ptr[-1], np.int32)
+    for g in range(vertex_ptr.shape[0] - 1):
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            u, v = edges[e, 0], edges[e, 1]
+            a = place[vertex_ptr[g] + u]
+            place[vertex_ptr[g] + u] += 1
+            target[a], code[a], edge[a] = v, 2 * codes[e], e - edge_ptr[g]
+            if directed or u != v:
+                a = place[vertex_ptr[g] + v]
+                place[vertex_ptr[g] + v] += 1
+                target[a], edge[a] = u, e - edge_ptr[g]
+                code[a] = 2 * codes[e] + (1 if directed else 0)
+    return ptr, target, code, edge
+
+
 @njit(parallel=True, cache=True)
 def relabel_words(words, alive, parts):  # type: ignore[no-untyped-def]
     """Number the distinct words of the places with ``alive >= 0``; the others get -1.

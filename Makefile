@@ -16,7 +16,8 @@ $(VENV)/.test: $(VENV)/.core
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.core
+# Types are checked with the extras there, too.
+$(VENV)/.lint: $(VENV)/.test
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[lint]'
 	@touch $@
 

@@ -22,8 +22,10 @@ _STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
 
 
 def sweep(
-    table: Annotated[str, typer.Argument(help="A table of the paper (t_mol, exp, ...), or 'all'.")],
-    seeds: Annotated[str, typer.Option(help="Seeds, such as 0-4 or 0,3,7.")] = "0-4",
+    table: Annotated[
+        str, typer.Argument(help="A table of the paper (t_mol, exp, ...), 'all', or a plan (a TOML file).")
+    ],
+    seeds: Annotated[str | None, typer.Option(help="Seeds, such as 0-4 (the default) or 0,3,7.")] = None,
     only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time; one per processor by default.")
@@ -44,14 +46,11 @@ def sweep(
 
     Interrupted runs are continued, and failed ones are tried again. Exit code 1 if some failed.
     """
-    from osan.experiments.sweep import available_cpus, chosen_recipes, parse_seeds, plan, run_locally
+    from osan.experiments.sweep import available_cpus, run_locally
 
     if max_hours is not None and max_hours <= 0:
         raise OsanError(f"--max-hours must be positive, got {max_hours:g}")
-    recipes = chosen_recipes(table, only)
-    wanted = parse_seeds(seeds)
-    todo = plan([recipe.settings for recipe in recipes], wanted, runs)
-    done = len(recipes) * len(wanted) - len(todo)
+    todo, done = _wanted(table, seeds, only, runs)
     if dry_run:
         _show_plan(todo, done, json)
         return
@@ -77,6 +76,20 @@ def sweep(
         )
     if counts["failed"]:
         raise typer.Exit(1)
+
+
+def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tuple[list[Job], int]:
+    """The jobs that are missing, and how many are not."""
+    from osan.experiments.plans import plan_jobs, read_plan
+    from osan.experiments.sweep import chosen_recipes, parse_seeds, plan
+
+    if table.endswith((".toml", ".yaml", ".yml")):
+        if seeds is not None or only is not None:
+            raise OsanError(f"--seeds and --only go with a table; {table} says itself what to run")
+        return plan_jobs(read_plan(Path(table)), runs)
+    recipes, wanted = chosen_recipes(table, only), parse_seeds(seeds or "0-4")
+    todo = plan([recipe.settings for recipe in recipes], wanted, runs)
+    return todo, len(recipes) * len(wanted) - len(todo)
 
 
 def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:

@@ -69,7 +69,7 @@ def train(
         wanted, folder = settings_of(resume).changed(changes), resume
     else:
         wanted = _wanted(dataset, policy, subgraphs, selection, network, recipe, settings)
-        wanted = _named(_shortened(wanted, changes), changes, name)
+        wanted = wanted.varied(changes, name)
         folder = run_folder(runs, wanted)
     try:
         result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
@@ -113,26 +113,6 @@ def _wanted(
     if known not in names() and Path(known).exists():
         known = str(Path(known).resolve())
     return recipes.settings_for(known, text, selection, downstream=network)
-
-
-def _shortened(settings: Settings, changes: dict[str, Any]) -> Settings:
-    """The settings with changes; fewer epochs than the least number lower that number too."""
-    epochs = changes.get("training.epochs")
-    if isinstance(epochs, int) and epochs < settings.training.min_epochs:
-        changes = {"training.min_epochs": epochs, **changes}
-    return settings.changed(changes)
-
-
-def _named(settings: Settings, changes: dict[str, Any], name: str | None) -> Settings:
-    """A name that tells the run from a recipe's: the changes are part of it, unless one is given."""
-    if name is None:
-        parts = [
-            f"{key}={value}".replace("/", "_")
-            for key, value in sorted(changes.items())
-            if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
-        ]
-        name = "/".join([settings.name or "run", *([",".join(parts)] if parts else [])])
-    return settings.changed({"name": name})
 
 
 def _only_machine(changes: dict[str, Any], *ways: object) -> None:

@@ -12,8 +12,14 @@ from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping
 from torch import Tensor
 
+from osan.data import FlatDataset
+from osan.training.evaluation import predictions
 from osan.training.folder import CHECKPOINT, METRICS, write_bytes
 from osan.training.module import Learner
+from osan.training.scores import score
+
+# The metric of the watched test split; not "test_" and its name, so that nobody takes it for the result.
+TEST_COLUMN = "watched_test"
 
 
 class Patience(EarlyStopping):
@@ -53,10 +59,13 @@ class Best(Callback):
 
 
 class History(Callback):
-    """``metrics.csv``: a line per epoch, with the numbers of a continued run as if it had never stopped."""
+    """``metrics.csv``: a line per epoch, with the numbers of a continued run as if it had never stopped.
 
-    def __init__(self, folder: Path) -> None:
-        self.file = folder / METRICS
+    ``watched`` is a test split whose metric is recorded as well, outside the measured time.
+    """
+
+    def __init__(self, folder: Path, watched: FlatDataset | None = None) -> None:
+        self.file, self.watched = folder / METRICS, watched
         self.rows: list[dict[str, float]] = []
         self.start = 0.0
 
@@ -67,16 +76,19 @@ class History(Callback):
         if not isinstance(pl_module, Learner):
             return
         rates = [group["lr"] for group in trainer.optimizers[0].param_groups]
-        self.rows.append(
-            {
-                "epoch": trainer.current_epoch,
-                "train_loss": pl_module.epoch_loss(),
-                pl_module.monitor: float(trainer.callback_metrics[pl_module.monitor]),
-                "lr": rates[0],
-                "upstream_lr": rates[-1] if len(rates) > 1 else 0.0,
-                "seconds": round(time.perf_counter() - self.start, 4),
-            }
-        )
+        row = {
+            "epoch": trainer.current_epoch,
+            "train_loss": pl_module.epoch_loss(),
+            pl_module.monitor: float(trainer.callback_metrics[pl_module.monitor]),
+            "lr": rates[0],
+            "upstream_lr": rates[-1] if len(rates) > 1 else 0.0,
+            "seconds": round(time.perf_counter() - self.start, 4),
+        }
+        if self.watched is not None:
+            info, size = pl_module.info, pl_module.settings.training.batch_size
+            prediction = predictions(pl_module, self.watched, size)
+            row[TEST_COLUMN] = float(score(prediction, self.watched.y, info.kind, info.metric))
+        self.rows.append(row)
         if trainer.is_global_zero:
             self.write()
 
@@ -87,6 +99,13 @@ class History(Callback):
         writer.writeheader()
         writer.writerows(self.rows)
         write_bytes(self.file, stream.getvalue().encode(), lasting=False)
+
+    def best_test(self, direction: str) -> float | None:
+        """The best metric of the watched split over all epochs; ``None`` if none was watched."""
+        if self.watched is None:
+            return None
+        values = [row[TEST_COLUMN] for row in self.rows]
+        return min(values) if direction == "min" else max(values)
 
     @property
     def seconds(self) -> float:

@@ -54,7 +54,8 @@ def fit(
     if resume and checkpoint.is_file():
         state = read_checkpoint(checkpoint)
         check_settings(checkpoint, state, learner.settings)
-    best, history = Best(learner.monitor, task.direction), History(folder)
+    best = Best(learner.monitor, task.direction)
+    history = History(folder, task.test if training.watch_test else None)
     callbacks: list[Callback] = [best, history]
     if progress:
         callbacks.append(Progress(best))

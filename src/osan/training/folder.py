@@ -51,7 +51,8 @@ class Result:
 
     ``value`` is the metric on the test split, ``validation`` the best one on the validation split, reached
     after epoch ``best_epoch`` (from 0); ``scores`` has every metric of the task on the test split, and
-    ``test_seconds`` the times of five passes over it.
+    ``test_seconds`` the times of five passes over it. ``best_test`` is the best metric on the test split over
+    all epochs, where it was watched: what a protocol reports that selects the epoch by it.
     """
 
     key: str
@@ -67,6 +68,7 @@ class Result:
     test_seconds: list[float]
     scores: dict[str, float]
     status: str = "finished"
+    best_test: float | None = None
 
 
 def run_folder(runs: Path, settings: Settings) -> Path:
@@ -80,10 +82,11 @@ def read_result(folder: Path) -> Result | None:
     if not path.is_file():
         return None
     content = read_json(path)
-    missing = [field.name for field in fields(Result) if field.name not in content]
+    names = [field.name for field in fields(Result)]
+    missing = [name for name in names if name not in content and name != "best_test"]
     if missing:
         raise OsanError(f"{path}: not a result of osan, it lacks {', '.join(missing)}")
-    return Result(**{field.name: content[field.name] for field in fields(Result)})
+    return Result(**{name: content[name] for name in names if name in content})
 
 
 def write_result(folder: Path, result: Result) -> None:

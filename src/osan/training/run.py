@@ -159,6 +159,7 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
         seconds=round(history.seconds, 3),
         test_seconds=inference_seconds(learner, task.test, batch_size),
         scores=reached,
+        best_test=history.best_test(info.direction),
     )
     write_result(folder, result)
 

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -15,6 +15,7 @@ from osan.data.paths import written_whole
 from osan.errors import OsanError
 from osan.selection import Policy
 
+Checked = TypeVar("Checked", bound=BaseModel)
 Metric = Literal["mae", "rmse", "accuracy", "rocauc"]
 NoiseKind = Literal["gumbel", "sum-of-gamma", "gaussian", "none"]
 EstimatorName = Literal["imle", "adaptive-imle", "simple", "straight-through", "score-function", "random"]
@@ -116,7 +117,8 @@ class TrainingSettings(Section):
 
     The learning rate of the downstream network is multiplied by ``decay`` at each of the ``milestones``
     (epochs), or every ``decay_every`` epochs. With ``patience`` training ends once the validation metric has
-    not improved for that many epochs, but not before ``min_epochs``.
+    not improved for that many epochs, but not before ``min_epochs``. ``watch_test`` also records the metric
+    on the test split after every epoch, for protocols that select the epoch by it; here nothing else does.
     """
 
     batch_size: int = Field(default=32, ge=1)
@@ -129,6 +131,7 @@ class TrainingSettings(Section):
     milestones: list[int] = []
     decay_every: int | None = Field(default=None, ge=1)
     loss: Literal["auto", "mae", "mse"] = "auto"
+    watch_test: bool = False
 
     @model_validator(mode="after")
     def _consistent(self) -> TrainingSettings:
@@ -192,6 +195,26 @@ class Settings(Section):
             node[last] = value
         return validated(tree)
 
+    def varied(self, changes: Mapping[str, Any], name: str | None = None) -> Settings:
+        """Like :meth:`changed`, with a name that tells it from the original; the changes, by default.
+
+        Fewer epochs than ``min_epochs`` lower that number, too.
+
+        >>> Settings(name="a/b").varied({"training.epochs": 3}).name
+        'a/b/training.epochs=3'
+        """
+        if name is None:
+            parts = [
+                f"{key}={value}".replace("/", "_")
+                for key, value in sorted(changes.items())
+                if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
+            ]
+            name = "/".join([self.name or "run", *([",".join(parts)] if parts else [])])
+        epochs = changes.get("training.epochs")
+        if isinstance(epochs, int) and epochs < self.training.min_epochs:
+            changes = {"training.min_epochs": epochs, **changes}
+        return self.changed({**changes, "name": name})
+
     def differences(self, other: Settings) -> list[str]:
         """What differs in what the two runs are, as ``key: here, there``; the machine does not count."""
         here, there = _flat(self.model_dump()), _flat(other.model_dump())
@@ -204,14 +227,24 @@ class Settings(Section):
 
 def validated(tree: Mapping[str, Any], where: str = "settings") -> Settings:
     """The settings in a nested mapping; the first thing wrong is an :class:`OsanError` that says where."""
+    return checked(Settings, tree, where)
+
+
+def checked(model: type[Checked], tree: Mapping[str, Any], where: str) -> Checked:
+    """An instance of a pydantic model; the first thing wrong is an :class:`OsanError` that says where."""
     try:
-        return Settings.model_validate(tree)
+        return model.model_validate(tree)
     except ValidationError as error:
-        raise OsanError(f"{where}: {_explained(error)}") from None
+        raise OsanError(f"{where}: {_explained(error, model)}") from None
 
 
 def read_settings(path: Path) -> Settings:
     """The settings in a ``.toml``, ``.yaml`` or ``.yml`` file."""
+    return validated(read_tree(path), str(path))
+
+
+def read_tree(path: Path) -> dict[str, Any]:
+    """The keys and values in a ``.toml``, ``.yaml`` or ``.yml`` file."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -230,7 +263,7 @@ def read_settings(path: Path) -> Settings:
         raise OsanError(f"{path}: not valid {path.suffix.lstrip('.').upper() or 'TOML'}: {error}") from error
     if not isinstance(tree, dict):
         raise OsanError(f"{path}: expected keys and values, got {type(tree).__name__}")
-    return validated(tree, str(path))
+    return tree
 
 
 def write_settings(settings: Settings, path: Path) -> None:
@@ -267,7 +300,7 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return out
 
 
-def _explained(error: ValidationError) -> str:
+def _explained(error: ValidationError, model: Any) -> str:
     """The first error of pydantic's list in one line, with a suggestion for a misspelt key."""
     first = error.errors(include_url=False)[0]
     # The location may end in the names of a union's branches, which are no keys.
@@ -278,7 +311,6 @@ def _explained(error: ValidationError) -> str:
         got = "" if isinstance(first["input"], dict | Section) else f", got {first['input']!r}"
         return f"{keys}: {message}{got}" if keys else message
     *sections, key = path
-    model: Any = Settings
     for section in sections:
         model = model.model_fields[section].annotation
     known = list(model.model_fields)

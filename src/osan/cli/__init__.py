@@ -16,6 +16,7 @@ from osan.cli import (
     predict,
     recipes,
     report,
+    runs,
     sweep,
     table,
     theory,
@@ -40,6 +41,7 @@ app.command()(evaluate.evaluate)
 app.command()(predict.predict)
 app.command()(sweep.sweep)
 app.command()(table.table)
+app.command()(runs.runs)
 app.command()(report.report)
 app.command()(explain.explain)
 app.command()(demo.demo)

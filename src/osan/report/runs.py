@@ -33,6 +33,11 @@ class Run:
     result: Result | None
     error: str = ""
 
+    @property
+    def repeat(self) -> int:
+        """The seed; where every fold is a run, ten folds of one split are one repeat."""
+        return self.settings.seed // 10 if self.settings.data.fold == "seed" else self.settings.seed
+
     @cached_property
     def metrics(self) -> dict[str, list[float]]:
         """The columns of ``metrics.csv``; a last line that is not whole is left out, a hole is NaN."""
@@ -104,15 +109,22 @@ def summarise(runs: Sequence[Run]) -> Summary | None:
     finished = [(run, run.result) for run in runs if run.result is not None]
     if not finished:
         return None
-    repeats: dict[int, list[float]] = {}
-    for run, result in finished:
-        # Ten folds of one split are one repeat, as in osan.training.settings.DataSettings.
-        repeat = result.seed // 10 if run.settings.data.fold == "seed" else result.seed
-        repeats.setdefault(repeat, []).append(result.value)
-    mean, std = mean_std([fmean(values) for values in repeats.values()])
+    mean, std, repeats = over_repeats((run.repeat, result.value) for run, result in finished)
     passes = [second for _, result in finished for second in result.test_seconds]
     seconds, seconds_std = mean_std(passes) if passes else (None, None)
-    return Summary(mean, std, len(finished), len(repeats), seconds, seconds_std)
+    return Summary(mean, std, len(finished), repeats, seconds, seconds_std)
+
+
+def over_repeats(values: Iterable[tuple[int, float]]) -> tuple[float, float | None, int]:
+    """Mean and deviation over repeats, and their number; what a repeat has several values of is averaged.
+
+    >>> over_repeats([(0, 1.0), (0, 3.0), (1, 4.0)])
+    (3.0, 1.4142135623730951, 2)
+    """
+    repeats: dict[int, list[float]] = {}
+    for repeat, value in values:
+        repeats.setdefault(repeat, []).append(value)
+    return *mean_std([fmean(some) for some in repeats.values()]), len(repeats)
 
 
 def mean_std(values: Sequence[float]) -> tuple[float, float | None]:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -302,7 +302,8 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _explained(error: ValidationError, model: Any) -> str:
     """The first error of pydantic's list in one line, with a suggestion for a misspelt key."""
-    first = error.errors(include_url=False)[0]
+    # A misspelt key is also a missing one; its spelling says more.
+    first = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
     # The location may end in the names of a union's branches, which are no keys.
     path = [str(part) for part in first["loc"]]
     if first["type"] != "extra_forbidden":
@@ -312,7 +313,7 @@ def _explained(error: ValidationError, model: Any) -> str:
         return f"{keys}: {message}{got}" if keys else message
     *sections, key = path
     for section in sections:
-        model = model.model_fields[section].annotation
+        model = get_args(model)[0] if section.isdecimal() else model.model_fields[section].annotation
     known = list(model.model_fields)
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {'.'.join([*sections, close[0]])!r}?" if close else f"known are {', '.join(known)}"

@@ -1,0 +1,108 @@
+"""``osan runs``: what the finished runs came to, whether the paper has them or not."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from osan.cli.options import Json, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from osan.report.records import Group, Record
+
+
+class Format(StrEnum):
+    """How the list is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    csv = "csv"
+
+
+def runs(
+    source: Annotated[
+        Path, typer.Argument(help="The folder of runs, or a CSV file that --each --format csv has written.")
+    ] = Path("runs"),
+    under: Annotated[str, typer.Option(help="Only names that begin so, such as exp or zinc/gin.")] = "",
+    each: Annotated[bool, typer.Option("--each", help="A line per run instead of one per setting.")] = False,
+    format: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+    json: Json = False,
+) -> None:
+    """List finished runs: mean and deviation over seeds, the paper's figure, epochs and times."""
+    from osan.errors import OsanError
+    from osan.report.formats import markdown_table
+    from osan.report.records import grouped, read_records, to_csv
+
+    records = read_records(source, under)
+    if not records:
+        raise OsanError(
+            f"no finished run in {source}" + (f" whose name begins with {under!r}" if under else "")
+        )
+    shown: Sequence[Record] | Sequence[Group] = records if each else grouped(records)
+    if json:
+        print_json([asdict(row) for row in shown])
+    elif format is Format.csv:
+        typer.echo(to_csv(shown), nl=False)
+    else:
+        header, rows = _each_cells(records) if each else _group_cells(grouped(records))
+        if format is Format.markdown:
+            typer.echo(markdown_table(header, rows))
+            return
+        from rich.console import Console
+        from rich.table import Table
+
+        drawn = Table()
+        for i, heading in enumerate(header):
+            drawn.add_column(heading, justify="left" if i < 2 else "right", overflow="fold")
+        for cells in rows:
+            drawn.add_row(*cells)
+        Console().print(drawn)
+
+
+def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
+    from osan.report.table import figure
+
+    header = ["run", "metric", "here", "paper", "runs", "epochs", "best epoch", "hours", "ms per graph"]
+    watched = any(group.best_test is not None for group in groups)
+    rows = []
+    for group in groups:
+        row = [
+            group.name,
+            group.metric,
+            figure(group.mean, group.std, 3),
+            figure(group.paper, group.paper_std, 3),
+            str(group.runs),
+            f"{group.epochs:.0f}",
+            f"{group.best_epoch + 1:.0f}",
+            _number(group.hours, 2),
+            _number(group.inference, 2),
+        ]
+        rows.append([*row, _number(group.best_test, 3)] if watched else row)
+    return ([*header, "selected on test"] if watched else header), rows
+
+
+def _each_cells(records: Sequence[Record]) -> tuple[list[str], list[list[str]]]:
+    header = ["run", "metric", "seed", "test", "validation", "epochs", "best epoch", "seconds per epoch"]
+    return header, [
+        [
+            each.name,
+            each.metric,
+            str(each.seed),
+            f"{each.value:.4f}",
+            f"{each.validation:.4f}",
+            str(each.epochs),
+            str(each.best_epoch + 1),
+            _number(each.epoch_seconds, 2),
+        ]
+        for each in records
+    ]
+
+
+def _number(value: float | None, places: int) -> str:
+    return "" if value is None else f"{value:.{places}f}"

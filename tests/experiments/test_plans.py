@@ -1,0 +1,89 @@
+"""Plans: what they run, in which order, and what is wrong with one."""
+
+import pytest
+
+from osan.errors import OsanError
+from osan.experiments.plans import plan_jobs, read_plan
+from osan.experiments.recipes import recipes, settings_named
+
+PLAN = """
+[[groups]]
+runs = ["exp/gin/baseline", "exp/gin/imle/delete-1-edge/x3"]
+seeds = "0-1"
+
+[[groups]]
+runs = ["zinc/gin/baseline", "zinc/gin/simple/delete-1-vertex/x3"]
+seeds = "4"
+set = {"network.width" = 64, "training.epochs" = 40}
+name = "width-64"
+
+[[groups]]
+runs = ["exp/gin/baseline"]
+seeds = "0-2"
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "plan.toml"
+    path.write_text(text)
+    return path
+
+
+def test_jobs_come_in_the_order_of_the_plan_and_once(tmp_path):
+    jobs, done = plan_jobs(read_plan(written(tmp_path, PLAN)), tmp_path / "runs")
+    assert done == 0
+    assert [str(job) for job in jobs] == [
+        "exp/gin/baseline seed 0",
+        "exp/gin/imle/delete-1-edge/x3 seed 0",
+        "exp/gin/baseline seed 1",
+        "exp/gin/imle/delete-1-edge/x3 seed 1",
+        "zinc/gin/baseline/width-64 seed 4",
+        "zinc/gin/simple/delete-1-vertex/x3/width-64 seed 4",
+        "exp/gin/baseline seed 2",
+    ]
+    changed = jobs[5].settings
+    assert (changed.network.width, changed.training.epochs, changed.training.min_epochs) == (64, 40, 40)
+    assert changed.selection.estimator == "simple"
+    # A finished run is counted, not run.
+    jobs[0].folder.mkdir(parents=True)
+    (jobs[0].folder / "result.json").write_text("{}")
+    again, done = plan_jobs(read_plan(tmp_path / "plan.toml"), tmp_path / "runs")
+    assert (len(again), done) == (6, 1)
+
+
+def test_every_recipe_is_found_by_its_key_and_by_its_parts(monkeypatch):
+    known = dict(recipes())
+    assert all(settings_named(key) == recipe.settings for key, recipe in known.items())
+    # Read from the parts alone, as a run that the paper does not have.
+    monkeypatch.setattr("osan.experiments.recipes.recipes", dict)
+    assert all(settings_named(key) == recipe.settings for key, recipe in known.items())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("groups = [", "not valid TOML"),
+        ("[[group]]\nruns = []", "unknown key 'group'; did you mean 'groups'"),
+        ("[[groups]]\nruns = ['exp/gin/baselin']", "group 1: unknown recipe 'exp/gin/baselin'; did you mean"),
+        ("[[groups]]\nruns = ['exp/gin/imle/delete-1-vertx/x3']", "group 1: policy"),
+        ("[[groups]]\nruns = ['exp/gin/baseline']\nseeds = '3-1'", "group 1: --seeds '3-1'"),
+        (
+            "[[groups]]\nruns = ['exp/gin/baseline']\nset = {'network.widht' = 3}",
+            "did you mean 'network.width'",
+        ),
+        (
+            PLAN
+            + "[[groups]]\nruns = ['zinc/gin/baseline']\nset = {'network.width' = 3}\nname = 'width-64'\n",
+            "group 4: zinc/gin/baseline/width-64 stands there twice with other settings: network.width: 3",
+        ),
+        (
+            "[[groups]]\nrun = ['exp/gin/baseline']",
+            "unknown key 'groups.0.run'; did you mean 'groups.0.runs'",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(tmp_path, text, message):
+    with pytest.raises(OsanError) as caught:
+        read_plan(written(tmp_path, text))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)

@@ -1,11 +1,16 @@
-"""Watching the test split: it is recorded after every epoch and changes nothing."""
+"""What is recorded of every epoch beside loss and validation, and that it changes nothing."""
 
 import csv
 import json
 
 import pytest
+import torch
 
+from osan.training.batches import Batches, mixed
+from osan.training.build import build, predict
+from osan.training.module import Learner
 from osan.training.run import train
+from osan.training.tasks import TaskInfo, load_task
 
 
 def test_a_watched_run_is_the_same_run(small, finished, outcome, tmp_path):
@@ -18,3 +23,28 @@ def test_a_watched_run_is_the_same_run(small, finished, outcome, tmp_path):
     assert column[result.best_epoch] == pytest.approx(result.value, rel=1e-12)
     assert result.best_test == (max(column) if result.direction == "max" else min(column))
     assert json.loads((finished / "result.json").read_text())["best_test"] is None
+
+
+def test_the_share_of_gradients_is_that_of_the_definition(small, tmp_path):
+    """One full batch: compare with theta's gradient, graph by graph and subgraph by subgraph."""
+    settings = small(**{"training.epochs": 1, "training.batch_size": 1000})
+    train(settings, tmp_path / "run", progress=False)
+    (row,) = csv.DictReader((tmp_path / "run/metrics.csv").open())
+
+    task = load_task(settings, None, tmp_path / "rejected.csv")
+    info = TaskInfo.of(task, settings)
+    torch.manual_seed(settings.seed)
+    learner = Learner(build(settings, info), settings, info)
+    (batch,) = Batches(task.train, 1000, lambda: 0, seed=settings.seed)
+    torch.manual_seed(mixed(settings.seed, 0))
+    prediction, out = predict(learner.train().model, batch)
+    theta = out.weights
+    theta.retain_grad()
+    out.objective(learner.losses(prediction, batch.y)).backward()
+    pairs = [
+        bool((theta.grad[batch.batch == graph, column] != 0).any())
+        for graph in range(batch.num_graphs)
+        for column in range(theta.size(1))
+    ]
+    assert 0 < sum(pairs) < len(pairs)
+    assert float(row["gradients"]) == pytest.approx(sum(pairs) / len(pairs))

@@ -84,6 +84,8 @@ class History(Callback):
             "upstream_lr": rates[-1] if len(rates) > 1 else 0.0,
             "seconds": round(time.perf_counter() - self.start, 4),
         }
+        if pl_module.learns_selection:
+            row["gradients"] = pl_module.gradient_share()
         if self.watched is not None:
             info, size = pl_module.info, pl_module.settings.training.batch_size
             prediction = predictions(pl_module, self.watched, size)

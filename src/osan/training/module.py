@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN
+from osan.selection.ground import GroundSet
 from osan.training.batches import mixed
 from osan.training.build import Model, predict
 from osan.training.scores import Score, losses_per_graph
@@ -58,6 +59,8 @@ class Learner(LightningModule):
         self.loss = chosen if chosen != "auto" else "mse" if info.metric == "rmse" else "mae"
         self.monitor = f"val_{info.metric}"
         self.total, self.graphs = torch.zeros(()), 0
+        # Pairs of a graph and a subgraph in this epoch, and those whose weights got a gradient.
+        self.pairs, self.moved = 0, torch.zeros(())
 
     def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
         """One loss per graph, of normalised targets where the task has them."""
@@ -72,6 +75,9 @@ class Learner(LightningModule):
         prediction, out = predict(self.model, batch)
         losses = self.losses(prediction, batch.y)
         loss = losses.mean() if out is None else out.objective(losses)
+        if out is not None and out.weights is not None and out.weights.requires_grad:
+            ground = out.selected[0].problem.ground
+            out.weights.register_hook(lambda gradient: self._count(ground, gradient))
         if not bool(loss.isfinite()):
             rate = self.settings.training.learning_rate
             raise OsanError(
@@ -101,12 +107,31 @@ class Learner(LightningModule):
         for group in upstream:
             group["lr"] = training.upstream_learning_rate
         self.total, self.graphs = torch.zeros((), device=self.device), 0
+        self.pairs, self.moved = 0, torch.zeros((), device=self.device)
 
     def epoch_loss(self) -> float:
         """The mean training loss of the epoch so far, over all processes."""
-        parts = torch.stack([self.total, torch.tensor(float(self.graphs), device=self.device)])
-        total, graphs = self.trainer.strategy.reduce(parts, reduce_op="sum").tolist()
-        return float(total / max(1.0, graphs))
+        return self._share(self.total, self.graphs)
+
+    def gradient_share(self) -> float:
+        """The share of pairs (graph, subgraph) of the epoch whose weights got a gradient other than 0."""
+        return self._share(self.moved, self.pairs)
+
+    @property
+    def learns_selection(self) -> bool:
+        """Whether there are weights to learn, those of the upstream network."""
+        return isinstance(self.model, DataDrivenOSAN) and self.model.upstream is not None
+
+    def _share(self, part: Tensor, whole: int) -> float:
+        """A quotient of sums over all processes."""
+        parts = torch.stack([part, torch.tensor(float(whole), device=self.device)])
+        total, count = self.trainer.strategy.reduce(parts, reduce_op="sum").tolist()
+        return float(total / max(1.0, count))
+
+    def _count(self, ground: GroundSet, gradient: Tensor) -> None:
+        nonzero = ground.sum_per_graph(ground.gather((gradient != 0).to(gradient.dtype))) > 0
+        self.moved = self.moved + nonzero.sum()
+        self.pairs += nonzero.numel()
 
     def configure_optimizers(self) -> Adam:
         """One Adam with a group for each part, equal to the paper's two: it treats each parameter alone."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,8 @@ class Learner(LightningModule):
         loss = losses.mean() if out is None else out.objective(losses)
         if out is not None and out.weights is not None and out.weights.requires_grad:
             ground = out.selected[0].problem.ground
-            out.weights.register_hook(lambda gradient: self._count(ground, gradient))
+            hook = partial(self._count, ground)
+            out.weights.register_hook(hook)  # type: ignore[no-untyped-call]
         if not bool(loss.isfinite()):
             rate = self.settings.training.learning_rate
             raise OsanError(

@@ -6,6 +6,7 @@ import json
 import pytest
 import torch
 
+from osan.experiments.demo import demo_settings
 from osan.training.batches import Batches, mixed
 from osan.training.build import build, predict
 from osan.training.module import Learner
@@ -48,3 +49,16 @@ def test_the_share_of_gradients_is_that_of_the_definition(small, tmp_path):
     ]
     assert 0 < sum(pairs) < len(pairs)
     assert float(row["gradients"]) == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_training_ends_when_nothing_can_improve(tmp_path):
+    settings = demo_settings(epochs=60)[1].changed({"training.watch_test": True, "training.min_epochs": 60})
+    result = train(settings, tmp_path / "run", progress=False)
+    rows = list(csv.DictReader((tmp_path / "run/metrics.csv").open()))
+    columns = ["val_accuracy", "watched_test"]
+    reached = [max(float(row[name]) for row in rows) for name in columns]
+    before = [max(float(row[name]) for row in rows[:-1]) for name in columns]
+    assert reached == [1.0, 1.0]
+    assert before != reached
+    assert result.epochs == len(rows) < 60
+    assert result.best_epoch == [float(row["val_accuracy"]) for row in rows].index(1.0)

@@ -121,6 +121,21 @@ class History(Callback):
         self.rows = state_dict["rows"]
 
 
+class Perfect(Callback):
+    """Stop when nothing can improve any more: the first of equally good epochs is the one that is kept.
+
+    Where a test split is watched, its metric has to be perfect, too. Comes after ``History``.
+    """
+
+    def __init__(self, best: Best, history: History, direction: str) -> None:
+        self.best, self.history, self.direction = best, history, direction
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        perfect = 0.0 if self.direction == "min" else 1.0
+        if self.best.value == perfect and self.history.best_test(self.direction) in (None, perfect):
+            trainer.should_stop = True
+
+
 class Saver(Callback):
     """Writes ``checkpoint.ckpt`` after an epoch, not more often than asked for, and after the last one.
 

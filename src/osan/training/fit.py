@@ -20,7 +20,7 @@ from lightning.pytorch.strategies import DDPStrategy
 
 from osan.data import Task
 from osan.training.batches import Batches
-from osan.training.callbacks import Best, History, Patience, Progress, Saver
+from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
 from osan.training.checkpoint import SafeCheckpointIO, check_settings, read_checkpoint
 from osan.training.folder import CHECKPOINT
 from osan.training.module import Learner
@@ -56,7 +56,7 @@ def fit(
         check_settings(checkpoint, state, learner.settings)
     best = Best(learner.monitor, task.direction)
     history = History(folder, task.test if training.watch_test else None)
-    callbacks: list[Callback] = [best, history]
+    callbacks: list[Callback] = [best, history, Perfect(best, history, task.direction)]
     if progress:
         callbacks.append(Progress(best))
     if training.patience is not None:
@@ -69,7 +69,6 @@ def fit(
             num_nodes=machine.nodes,
             strategy=_strategy(learner.settings),
             max_epochs=training.epochs,
-            min_epochs=training.min_epochs,
             callbacks=[*callbacks, saver, *extra],
             plugins=[SafeCheckpointIO()],
             logger=False,

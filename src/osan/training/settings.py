@@ -117,8 +117,9 @@ class TrainingSettings(Section):
 
     The learning rate of the downstream network is multiplied by ``decay`` at each of the ``milestones``
     (epochs), or every ``decay_every`` epochs. With ``patience`` training ends once the validation metric has
-    not improved for that many epochs, but not before ``min_epochs``. ``watch_test`` also records the metric
-    on the test split after every epoch, for protocols that select the epoch by it; here nothing else does.
+    not improved for that many epochs, but not before ``min_epochs``; it also ends when the metric is perfect,
+    since no later epoch would be kept. ``watch_test`` also records the metric on the test split after every
+    epoch, for protocols that select the epoch by it; here nothing else does.
     """
 
     batch_size: int = Field(default=32, ge=1)

@@ -31,8 +31,8 @@ def test_one_adam_with_two_groups_is_two_adams(small):
     assert [group["lr"] for group in one.param_groups] == [0.001, 0.02]
     assert sum(len(group["params"]) for group in one.param_groups) == len(list(ours.model.parameters()))
     two = [
-        torch.optim.Adam(theirs.model.downstream.parameters(), lr=0.001),
-        torch.optim.Adam(theirs.model.upstream.parameters(), lr=0.02),
+        torch.optim.Adam(theirs.model.downstream.parameters(), lr=0.001, fused=True),
+        torch.optim.Adam(theirs.model.upstream.parameters(), lr=0.02, fused=True),
     ]
     for learner, optimizers in ((ours, [one]), (theirs, two)):
         torch.manual_seed(7)

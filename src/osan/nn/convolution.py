@@ -24,7 +24,8 @@ from torch_geometric.nn import GCNConv, GINConv, GINEConv, MessagePassing
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.messages import sum_of_messages
-from osan.nn.mlp import MLP, Activation
+from osan.nn.mlp import MLP
+from osan.nn.norm import Activation
 from osan.nn.pna import AGGREGATORS, SCALERS, WeightedPNAConv
 
 ConvName = Literal["gin", "gine", "gcn", "pna"]

@@ -11,8 +11,9 @@ from torch.nn import Module, ModuleList
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, whole_graphs
-from osan.nn.mlp import Activation, dropout
+from osan.nn.mlp import dropout
 from osan.nn.network import OSAN
+from osan.nn.norm import Activation
 from osan.nn.pooling import Pool, PoolName
 from osan.nn.stack import Stack
 

@@ -1,51 +1,15 @@
-"""Perceptrons and batch norms that do not see removed copies."""
+"""Perceptrons whose batch norms do not see removed copies, and dropout."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import torch
 from torch import Tensor
-from torch.nn import BatchNorm1d, Linear, Module, ModuleList
+from torch.nn import Linear, Module, ModuleList
 
 from osan.errors import OsanError
-
-Activation = Callable[[Tensor], Tensor]
-
-
-class BagBatchNorm(BatchNorm1d):
-    """Batch norm whose statistics come from the kept copies only.
-
-    Removed copies (weight 0, kept for their gradients) are normalised with the statistics of the others.
-    With fewer than two kept copies there is no variance, and the running statistics are used.
-
-    Examples
-    --------
-    >>> norm = BagBatchNorm(1)
-    >>> norm(torch.tensor([[0.0], [2.0], [99.0]]), torch.tensor([True, True, False]))[:2].flatten().tolist()
-    [-0.9999949932098389, 0.9999949932098389]
-    """
-
-    def forward(self, h: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Normalise ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
-        rows = len(h) if kept is None else int(kept.sum())
-        if not self.training or rows < 2:
-            return torch.nn.functional.batch_norm(
-                h, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
-            )
-        if kept is None or rows == len(h):
-            return super().forward(h)
-        variance, mean = torch.var_mean(h[kept], dim=0, correction=0)
-        with torch.no_grad():
-            momentum = self.momentum if self.momentum is not None else 0.1
-            unbiased = variance * rows / (rows - 1)
-            if self.running_mean is not None and self.running_var is not None:
-                self.running_mean.lerp_(mean, momentum)
-                self.running_var.lerp_(unbiased, momentum)
-            if self.num_batches_tracked is not None:
-                self.num_batches_tracked.add_(1)
-        return (h - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
+from osan.nn.norm import Activation, BagBatchNorm, activated
 
 
 class MLP(Module):
@@ -81,14 +45,9 @@ class MLP(Module):
         for i, linear in enumerate(self.linears):
             h = linear(h)
             if i + 1 < len(self.linears):
-                h = h if self.norms is None else self.norms[i](h, kept)
-                h = activated(h, self.activation)
+                norm = None if self.norms is None else self.norms[i]
+                h = activated(h, self.activation) if norm is None else norm(h, kept, self.activation)
         return h
-
-
-def activated(h: Tensor, activation: Activation) -> Tensor:
-    """The activation of a fresh tensor: relu, whose gradient needs only its result, overwrites it."""
-    return torch.relu_(h) if activation is torch.nn.functional.relu else activation(h)
 
 
 def dropout(h: Tensor, p: float, training: bool) -> Tensor:

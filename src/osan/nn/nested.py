@@ -12,8 +12,9 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.atomic import InitialFeatures
-from osan.nn.mlp import MLP, Activation
+from osan.nn.mlp import MLP
 from osan.nn.network import Task
+from osan.nn.norm import Activation
 from osan.nn.pooling import Pool, PoolName
 from osan.nn.stack import Stack
 

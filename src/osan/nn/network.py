@@ -13,7 +13,8 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag, whole_graphs
 from osan.errors import OsanError
 from osan.nn.atomic import Atomic, InitialFeatures, Rank, atomic_columns, membership, ordered_atomic_types
-from osan.nn.mlp import MLP, Activation
+from osan.nn.mlp import MLP
+from osan.nn.norm import Activation
 from osan.nn.pooling import Pool, PoolName
 from osan.nn.stack import Stack
 

@@ -23,7 +23,8 @@ from osan.nn.convolution import (
     make_conv,
     takes_edge_features,
 )
-from osan.nn.mlp import MLP, Activation, BagBatchNorm, activated, dropout
+from osan.nn.mlp import MLP, dropout
+from osan.nn.norm import Activation, BagBatchNorm
 
 Neighbourhood = Literal["edges", "all"]
 
@@ -57,10 +58,10 @@ class Layer(Module):
             if bag.edge_mark is not None and self.edge_mark is not None:
                 own = edge_mark_rows(own, bag.edge_mark, self.edge_mark)
         out = convolve(self.conv, h, bag, own, kept)
-        out = out if self.norm is None else self.norm(out, kept)
-        if self.activation is not None:
-            # Only the fresh result of a norm may be overwritten; a given layer may still need its own.
-            out = self.activation(out) if self.norm is None else activated(out, self.activation)
+        if self.norm is not None:
+            out = self.norm(out, kept, self.activation)
+        elif self.activation is not None:
+            out = self.activation(out)
         out = dropout(out, self.dropout, self.training)
         return out + h if self.residual else out
 

@@ -145,7 +145,7 @@ class Learner(LightningModule):
         groups: list[dict[str, Any]] = [{"params": downs, "lr": training.learning_rate}]
         if ups:
             groups.append({"params": ups, "lr": training.upstream_learning_rate})
-        return Adam(groups)
+        return Adam(groups, fused=True)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["settings"] = self.settings.to_toml()

@@ -11,9 +11,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 def keep_freed_memory() -> bool:
     """Let glibc reuse the memory of freed tensors rather than give it back to the system at once.
 
-    By default every tensor above 32 MB is mapped anew and its pages are cleared on first touch, which can take
-    a third of a training step on large bags (``benchmarks/bags.py``). Pays with memory: what was needed once
-    stays with the process. PyTorch's own caching allocators do the same on other devices.
+    By default every tensor above 32 MB is mapped anew and its pages are cleared on first touch, which can
+    take a third of a training step on large bags (``benchmarks/bags.py``). The price is memory: what was
+    needed once stays with the process. PyTorch's allocators do the same on other devices.
 
     Returns
     -------

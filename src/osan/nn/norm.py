@@ -83,9 +83,7 @@ def _statistics(h: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor, int] | 
 def _statistics_compiled(h: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor, int] | None:
     """The same without gradients; :class:`_Normalised` knows how the statistics depend on its input."""
     mean, variance, rows = _moments(_array(h), _mask(h, kept))
-    if rows < 2:
-        return None
-    return torch.from_numpy(mean).to(h.dtype), torch.from_numpy(variance).to(h.dtype), rows
+    return (torch.from_numpy(mean), torch.from_numpy(variance), rows) if rows > 1 else None
 
 
 class _Normalised(torch.autograd.Function):
@@ -110,26 +108,20 @@ class _Normalised(torch.autograd.Function):
         eps: float,
         relu: bool,
     ) -> Tensor:
-        inverse = torch.rsqrt(variance + eps)
-        scale = weight * inverse
-        shift = bias - mean * scale
-        ctx.save_for_backward(h, kept, mean, inverse, scale, shift)
-        ctx.rows, ctx.least = rows, 0.0 if relu else -np.inf
+        ctx.save_for_backward(h, weight, bias, kept, mean, variance)
+        ctx.rest = (rows, eps, 0.0 if relu else -np.inf)
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
-        _normalise(out.numpy(), *map(_array, (h, scale, shift)), ctx.least)
+        _forward(out.numpy(), *map(_array, (h, weight, bias, mean, variance)), *ctx.rest[1:])
         return out
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        h, kept, mean, inverse, scale, shift = ctx.saved_tensors
-        rows, known = _array(h), tuple(map(_array, (mean, scale, shift)))
-        gradients = _array(gradient)
-        plain, centred = (torch.from_numpy(t).to(h.dtype) for t in _sums(gradients, rows, *known, ctx.least))
+        h, weight, bias, kept, mean, variance = ctx.saved_tensors
         to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
-        common = (_array(plain / ctx.rows), _array(centred * inverse.square() / ctx.rows))
-        _to_input(to_h.numpy(), gradients, rows, *known, ctx.least, _mask(h, kept), *common)
-        return to_h, centred * inverse, plain, None, None, None, None, None, None
+        given = map(_array, (gradient, h, weight, bias, mean, variance))
+        to_weight, to_bias = _backward(to_h.numpy(), *given, _mask(h, kept), *ctx.rest)
+        return to_h, torch.from_numpy(to_weight), torch.from_numpy(to_bias), *[None] * 6
 
 
 def _array(tensor: Tensor) -> Any:
@@ -170,11 +162,20 @@ def _moments(h, kept):  # type: ignore[no-untyped-def]
             mean[j] += share * step
             square[j] += part[j] + count * share * step * step
         count += n
-    return mean, square / max(count, 1), count
+    return mean.astype(h.dtype), (square / max(count, 1)).astype(h.dtype), count
 
 
 @numba.njit(cache=True, nogil=True)
-def _normalise(out, h, scale, shift, least):  # type: ignore[no-untyped-def]
+def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
+    """Factor and summand that normalise, and the inverse deviation, from one formula in both directions."""
+    inverse = (1 / np.sqrt(variance + eps)).astype(weight.dtype)
+    scale = weight * inverse
+    return scale, bias - mean * scale, inverse
+
+
+@numba.njit(cache=True, nogil=True)
+def _forward(out, h, weight, bias, mean, variance, eps, least):  # type: ignore[no-untyped-def]
+    scale, shift, _ = _affine(weight, bias, mean, variance, eps)
     least = h.dtype.type(least)
     for i in range(h.shape[0]):
         for j in range(h.shape[1]):
@@ -183,10 +184,11 @@ def _normalise(out, h, scale, shift, least):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, nogil=True)
-def _sums(gradient, h, mean, scale, shift, least):  # type: ignore[no-untyped-def]
+def _backward(out, gradient, h, weight, bias, mean, variance, kept, count, eps, least):  # type: ignore[no-untyped-def]
+    scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
     rows, width = h.shape
     zero, least = h.dtype.type(0), h.dtype.type(least)
-    plain, centred = np.zeros(width), np.zeros(width)
+    total, centred = np.zeros(width), np.zeros(width)
     part, centred_part = np.empty(width, h.dtype), np.empty(width, h.dtype)
     for first in range(0, rows, _BLOCK):
         part[:] = 0
@@ -198,18 +200,15 @@ def _sums(gradient, h, mean, scale, shift, least):  # type: ignore[no-untyped-de
                 part[j] += g
                 centred_part[j] += g * (x - mean[j])
         for j in range(width):
-            plain[j] += part[j]
+            total[j] += part[j]
             centred[j] += centred_part[j]
-    return plain, centred
-
-
-@numba.njit(cache=True, nogil=True)
-def _to_input(out, gradient, h, mean, scale, shift, least, kept, plain, centred):  # type: ignore[no-untyped-def]
-    zero, least = h.dtype.type(0), h.dtype.type(least)
-    for i in range(h.shape[0]):
+    constant = (total / count).astype(h.dtype)
+    slope = (centred * inverse * inverse / count).astype(h.dtype)
+    for i in range(rows):
         through = kept[i]
-        for j in range(h.shape[1]):
+        for j in range(width):
             x, g = h[i, j], gradient[i, j]
             g = g if x * scale[j] + shift[j] > least else zero
-            common = plain[j] + centred[j] * (x - mean[j]) if through else zero
+            common = constant[j] + slope[j] * (x - mean[j]) if through else zero
             out[i, j] = scale[j] * (g - common)
+    return (centred * inverse).astype(h.dtype), total.astype(h.dtype)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import BatchNorm, GCNConv
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
 
@@ -92,12 +93,14 @@ class _GCN(nn.Module):
 
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        self.convs = nn.ModuleList(GCNConv(width, width) for _ in range(layers))
+        self.convs = nn.ModuleList(GCNConv(width, width, normalize=False) for _ in range(layers))
         self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers))
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
+        # The same for all layers, which would each compute it anew.
+        edge_index, weight = gcn_norm(edge_index, num_nodes=len(h), dtype=h.dtype)
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            h = torch.relu(norm(conv(h, edge_index)))
+            h = torch.relu(norm(conv(h, edge_index, weight)))
         return h
 
 

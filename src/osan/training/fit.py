@@ -23,6 +23,7 @@ from osan.training.batches import Batches
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
 from osan.training.checkpoint import SafeCheckpointIO, check_settings, read_checkpoint
 from osan.training.folder import CHECKPOINT
+from osan.training.memory import keep_freed_memory
 from osan.training.module import Learner
 from osan.training.settings import Settings
 
@@ -49,6 +50,7 @@ def fit(
 
     ``extra`` callbacks come last in line.
     """
+    keep_freed_memory()
     training, machine = learner.settings.training, learner.settings.machine
     checkpoint, state = folder / CHECKPOINT, None
     if resume and checkpoint.is_file():

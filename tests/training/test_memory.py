@@ -1,0 +1,30 @@
+"""Freed memory stays with the process: the next tensor of the same size needs no new pages."""
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import resource
+import torch
+from osan.training.memory import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    torch.zeros(25_000_000).add_(1)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+before = [faults() for _ in range(4)]
+assert keep_freed_memory()
+after = [faults() for _ in range(4)]
+print(before[-1], after[-1])
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="speaks to glibc")
+def test_pages_are_reused():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    before, after = map(int, done.stdout.split())
+    assert after < before / 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 
 # Parameters of mallopt in glibc's malloc.h.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
@@ -25,5 +26,7 @@ def keep_freed_memory() -> bool:
     >>> keep_freed_memory() in (True, False)
     True
     """
+    if not sys.platform.startswith("linux"):
+        return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     return mallopt is not None and bool(mallopt(_TRIM_THRESHOLD, -1) and mallopt(_MMAP_THRESHOLD, 1 << 30))

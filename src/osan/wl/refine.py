@@ -14,15 +14,11 @@ from osan.graphs import as_graph
 from osan.wl import kernels, relabel, tuples
 from osan.wl.colouring import Colouring
 from osan.wl.copies import Copies, check_memory, count_subgraphs, make_copies
-from osan.wl.encode import Colours, Encoded, encode, pointers
-from osan.wl.relabel import combine, exact, multisets
+from osan.wl.encode import SMALL, Colours, Encoded, encode, pointers
+from osan.wl.relabel import combine, multisets
 from osan.wl.settings import Test, make_test
+from osan.wl.steps import Step, copies_step, dss_step, per_vertex
 
-# Below this many updates a round, waking a second thread costs more than it saves.
-SMALL = 1 << 15
-
-# Colours and whether to compare signatures exactly; returns finer colours and their number.
-Step = Callable[[Colours, bool], tuple[Colours, int]]
 Progress = Callable[[int, int], None]
 
 
@@ -153,7 +149,7 @@ def _run_copies(
     differ = (
         _graphs_differ(encoded, test, copies) if early and test.name in ("wl", "oswl", "vs-oswl") else None
     )
-    step = _dss_step(encoded, copies) if test.name == "dss" else _copies_step(encoded, test, copies)
+    step = dss_step(encoded, copies) if test.name == "dss" else copies_step(encoded, test, copies)
     trail, done, stable, found = _iterate(copies.start, step, rounds, history, progress, differ)
     colours = trail[-1]
     vertex, subgraph = _aggregate(encoded, test, copies, colours)
@@ -218,59 +214,6 @@ def _graphs_differ(encoded: Encoded, test: Test, copies: Copies) -> Callable[[Co
     return differ
 
 
-def _copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
-    if test.neighbourhood == "all":
-        sizes = encoded.sizes[copies.graph]
-
-        def everyone(colours: Colours, verify: bool) -> tuple[Colours, int]:
-            finer = combine(colours, np.repeat(multisets(colours, copies.copy_ptr), sizes))
-            return finer, int(finer.max(initial=-1)) + 1
-
-        return everyone
-    first_vertex = encoded.vertex_ptr[copies.graph]
-    arcs = (encoded.arc_ptr, encoded.arc_target, encoded.arc_code, encoded.arc_edge, copies.members)
-
-    def neighbours(colours: Colours, verify: bool) -> tuple[Colours, int]:
-        where = (colours, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
-        return exact(
-            lambda salt: kernels.neighbour_words(*where, salt, relabel.HASH_MASK),
-            lambda ids, first: kernels.neighbour_mismatches(ids, first, *where, encoded.max_degree),
-            colours,
-            verify,
-        )
-
-    return neighbours
-
-
-def _dss_step(encoded: Encoded, copies: Copies) -> Step:
-    """DSS-WL (Bevilacqua et al. 2022): a copy also sees C(v) over all subgraphs, and its neighbours' C(u)."""
-    test = Test("dss")
-    within = _copies_step(encoded, test, copies)
-    whole = make_copies(encoded, Test("wl"))
-    across = _copies_step(encoded, Test("wl"), whole)
-    sizes = encoded.sizes[copies.graph]
-    vertex = np.arange(copies.copy_ptr[-1]) - np.repeat(copies.copy_ptr[:-1], sizes)
-    place = np.repeat(encoded.vertex_ptr[copies.graph], sizes) + vertex
-
-    def step(colours: Colours, verify: bool) -> tuple[Colours, int]:
-        shared, _ = across(_per_vertex(encoded, copies, colours), verify)
-        finer = combine(within(colours, verify)[0], shared[place])
-        return finer, int(finer.max(initial=-1)) + 1
-
-    return step
-
-
-def _per_vertex(encoded: Encoded, copies: Copies, colours: Colours) -> Colours:
-    """The multiset of colours of each vertex over the subgraphs that have it."""
-    counts = np.diff(copies.subgraph_ptr)
-    parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
-    rows = [
-        part.reshape(int(s), int(n)).T.ravel()
-        for part, s, n in zip(parts, counts, encoded.sizes, strict=True)
-    ]
-    return multisets(np.concatenate(rows), pointers(np.repeat(counts, encoded.sizes)))
-
-
 def _aggregate(
     encoded: Encoded, test: Test, copies: Copies, colours: Colours
 ) -> tuple[Colours | None, Colours | None]:
@@ -278,7 +221,7 @@ def _aggregate(
     if test.name == "wl":
         return colours, None
     if test.name == "oswl":
-        return _per_vertex(encoded, copies, colours), None
+        return per_vertex(encoded, copies, colours), None
     if test.name == "id":
         own = colours[copies.copy_ptr[:-1] + copies.members[:, 0]]
         starts = encoded.vertex_ptr[copies.graph] + copies.members[:, 0]
@@ -368,7 +311,7 @@ def _run_kernel(
     sizes = encoded.sizes[copies.graph]
     vertex = np.arange(copies.copy_ptr[-1]) - np.repeat(copies.copy_ptr[:-1], sizes)
     place = np.repeat(encoded.vertex_ptr[copies.graph], sizes) + vertex
-    local = _copies_step(encoded, test, copies)
+    local = copies_step(encoded, test, copies)
 
     def step(colours: Colours, verify: bool) -> tuple[Colours, int]:
         start = np.where(inside >= 0, colours[place], -1).astype(np.int32)

@@ -49,7 +49,7 @@ class Encoded:
     arc_ptr: Ints
     arc_target: Colours
 
-    @property
+    @cached_property
     def max_degree(self) -> int:
         """The largest number of arcs at one vertex."""
         return int(np.diff(self.arc_ptr).max(initial=0))
@@ -167,8 +167,10 @@ def _by_vertex(
 ) -> tuple[Ints, Colours]:
     """Where each vertex's arcs begin, and their other ends or the given values."""
     edges = graphs[0].edges if len(graphs) == 1 else np.concatenate([graph.edges for graph in graphs])
+    values = edges if values is None else values
+    # As a graph's own edges are; else there would be several kernels to compile.
+    edges.setflags(write=False)
+    values.setflags(write=False)
     # Each thread counts the arcs of all vertices: not worth it for few edges, nor for few edges per vertex.
     parts = min(numba.get_num_threads(), 1 + len(edges) // (int(vertex_ptr[-1]) + SMALL))
-    return neighbour_kernels.by_vertex(
-        edges, edges if values is None else values, edge_ptr, vertex_ptr, graphs[0].directed, parts
-    )
+    return neighbour_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed, parts)

@@ -30,70 +30,44 @@ def pair(a, b):  # type: ignore[no-untyped-def]
     return (np.uint64(a) << np.uint64(32)) | np.uint64(b)
 
 
-@njit(inline="always", cache=True)
-def owner(hashed, parts):  # type: ignore[no-untyped-def]
-    """Which of ``parts`` a hash belongs to, by its upper half (a multiplication; dividing takes longer)."""
-    return np.int64(((hashed >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32))
+@njit(cache=True)
+def relabel_words(words, alive):  # type: ignore[no-untyped-def]
+    """Number the distinct words of the places with ``alive >= 0`` as they come; the others get -1.
 
-
-@njit(parallel=True, cache=True)
-def relabel_words(words, alive, parts):  # type: ignore[no-untyped-def]
-    """Number the distinct words of the places with ``alive >= 0``; the others get -1.
-
-    Returns the numbers and, for each, the first place that has it. Each of ``parts`` threads owns a range of
-    hashes, so that no table is shared.
+    Returns the numbers and, for each, the first place that has it. The table holds numbers only, their words
+    are looked up at the first places. One thread: two that share the output wait for each other.
     """
     size = words.shape[0]
     ids = np.empty(size, np.int32)
-    counts = np.zeros(parts + 1, np.int64)
-    for part in prange(parts):
-        capacity = 1 << 10
-        keys = np.empty(capacity, np.uint64)
-        numbers = np.full(capacity, -1, np.int32)
-        count = 0
-        for i in range(size):
-            if alive[i] < 0:
-                if part == 0:
-                    ids[i] = -1
-                continue
-            word = words[i]
-            hashed = mix(word)
-            if owner(hashed, parts) != part:
-                continue
-            place = np.int64(hashed & np.uint64(capacity - 1))
-            while numbers[place] >= 0 and keys[place] != word:
-                place = (place + 1) & (capacity - 1)
-            if numbers[place] < 0:
-                keys[place] = word
-                numbers[place] = count
-                ids[i] = count
-                count += 1
-                if 2 * count > capacity:
-                    larger = 4 * capacity
-                    new_keys = np.empty(larger, np.uint64)
-                    new_numbers = np.full(larger, -1, np.int32)
-                    for j in range(capacity):
-                        if numbers[j] >= 0:
-                            q = np.int64(mix(keys[j]) & np.uint64(larger - 1))
-                            while new_numbers[q] >= 0:
-                                q = (q + 1) & (larger - 1)
-                            new_keys[q] = keys[j]
-                            new_numbers[q] = numbers[j]
-                    keys, numbers, capacity = new_keys, new_numbers, larger
-            else:
-                ids[i] = numbers[place]
-        counts[part + 1] = count
-    first_number = np.cumsum(counts)
-    first_place = np.full(first_number[parts], -1, np.int64)
-    for part in prange(parts):
-        for i in range(size):
-            if alive[i] < 0 or owner(mix(words[i]), parts) != part:
-                continue
-            number = ids[i] + first_number[part]
-            ids[i] = number
-            if first_place[number] < 0:
-                first_place[number] = i
-    return ids, first_place
+    # As long as it could have to be; what is never written takes no memory.
+    first = np.empty(size, np.int64)
+    capacity = 1 << 10
+    numbers = np.full(capacity, -1, np.int32)
+    count = 0
+    for i in range(size):
+        if alive[i] < 0:
+            ids[i] = -1
+            continue
+        word = words[i]
+        place = np.int64(mix(word) & np.uint64(capacity - 1))
+        while numbers[place] >= 0 and words[first[numbers[place]]] != word:
+            place = (place + 1) & (capacity - 1)
+        if numbers[place] >= 0:
+            ids[i] = numbers[place]
+            continue
+        numbers[place] = count
+        ids[i] = count
+        first[count] = i
+        count += 1
+        if 2 * count > capacity:
+            capacity *= 4
+            numbers = np.full(capacity, -1, np.int32)
+            for number in range(count):
+                place = np.int64(mix(words[first[number]]) & np.uint64(capacity - 1))
+                while numbers[place] >= 0:
+                    place = (place + 1) & (capacity - 1)
+                numbers[place] = number
+    return ids, first[:count].copy()
 
 
 @njit(parallel=True, cache=True)

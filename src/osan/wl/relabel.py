@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -25,7 +24,7 @@ def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
     >>> bool(ids[0] == ids[2] != ids[1]), len(first)
     (True, 2)
     """
-    return kernels.relabel_words(words, alive, numba.get_num_threads())
+    return kernels.relabel_words(words, alive)
 
 
 def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:

@@ -28,15 +28,20 @@ def copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
     first_vertex = encoded.vertex_ptr[copies.graph]
     arc_edge = encoded.arc_edge if copies.edge_mode else np.empty(0, dtype=np.int32)
     arcs = (encoded.arc_ptr, encoded.arc_target, encoded.arc_code, arc_edge, copies.members)
-    max_degree = encoded.max_degree
+    degrees = np.diff(encoded.arc_ptr).astype(np.uint64)
+    only_degrees = test.name == "wl" and not encoded.arc_code.size
 
     def neighbours(colours: Colours, verify: bool) -> tuple[Colours, int]:
+        # The first round on graphs without labels: neighbours all alike, so their number says it all.
+        if only_degrees and not colours.any():
+            ids, first = relabel.relabel(degrees, colours)
+            return ids, len(first)
         where = (colours, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
         return split_classes(
             colours,
             lambda places, salt: neighbour_kernels.neighbour_words(places, *where, salt, relabel.HASH_MASK),
             lambda places, ids, first: neighbour_kernels.neighbour_mismatches(
-                ids, first, places, *where, max_degree
+                ids, first, places, *where, encoded.max_degree
             ),
             verify,
         )

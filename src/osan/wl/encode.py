@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -16,9 +15,6 @@ from osan.wl import neighbour_kernels
 
 Ints = npt.NDArray[np.int64]
 Colours = npt.NDArray[np.int32]
-
-# Below this many updates, waking a second thread costs more than it saves.
-SMALL = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -171,6 +167,4 @@ def _by_vertex(
     # As a graph's own edges are; else there would be several kernels to compile.
     edges.setflags(write=False)
     values.setflags(write=False)
-    # Each thread counts the arcs of all vertices: not worth it for few edges, nor for few edges per vertex.
-    parts = min(numba.get_num_threads(), 1 + len(edges) // (int(vertex_ptr[-1]) + SMALL))
-    return neighbour_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed, parts)
+    return neighbour_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed)

@@ -15,49 +15,36 @@ from osan.wl.kernels import mix, pair
 BLOCK = 4096
 
 
-@njit(parallel=True, cache=True)
-def by_vertex(edges, values, edge_ptr, vertex_ptr, directed, parts):  # type: ignore[no-untyped-def]
+@njit(cache=True)
+def by_vertex(edges, values, edge_ptr, vertex_ptr, directed):  # type: ignore[no-untyped-def]
     """Where the arcs of each vertex of the union begin, and a value for each of them, in the order of edges.
 
     The arc of an edge (u, v) at u has the value ``values[e, 1]``, the one at v ``values[e, 0]``: with the
-    edges themselves, the other end. An undirected loop is one arc; a directed one leaves v and enters v. Each
-    of ``parts`` threads counts and places the arcs of its own run of edges.
+    edges themselves, the other end. An undirected loop is one arc; a directed one leaves v and enters v.
     """
-    size, vertices = edges.shape[0], vertex_ptr[-1]
-    places = np.zeros((parts, vertices), np.int64)
-    for part in prange(parts):
-        place = places[part]
-        begin, end = size * part // parts, size * (part + 1) // parts
-        for g in range(edge_ptr.shape[0] - 1):
-            first = vertex_ptr[g]
-            for e in range(max(begin, edge_ptr[g]), min(end, edge_ptr[g + 1])):
-                u, v = first + edges[e, 0], first + edges[e, 1]
-                place[u] += 1
-                if directed or u != v:
-                    place[v] += 1
-    ptr = np.zeros(vertices + 1, np.int64)
-    total = 0
-    for i in range(vertices):
-        for part in range(parts):
-            count = places[part, i]
-            places[part, i] = total
-            total += count
-        ptr[i + 1] = total
-    arcs = np.empty(total, np.int32)
-    for part in prange(parts):
-        place = places[part]
-        begin, end = size * part // parts, size * (part + 1) // parts
-        for g in range(edge_ptr.shape[0] - 1):
-            first = vertex_ptr[g]
-            for e in range(max(begin, edge_ptr[g]), min(end, edge_ptr[g + 1])):
-                u, v = first + edges[e, 0], first + edges[e, 1]
-                a = place[u]
-                place[u] = a + 1
-                arcs[a] = values[e, 1]
-                if directed or u != v:
-                    b = place[v]
-                    place[v] = b + 1
-                    arcs[b] = values[e, 0]
+    ptr = np.zeros(vertex_ptr[-1] + 1, np.int64)
+    for g in range(edge_ptr.shape[0] - 1):
+        first = vertex_ptr[g]
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            u, v = first + edges[e, 0], first + edges[e, 1]
+            ptr[u + 1] += 1
+            if directed or u != v:
+                ptr[v + 1] += 1
+    for i in range(1, ptr.shape[0]):
+        ptr[i] += ptr[i - 1]
+    place = ptr[:-1].copy()
+    arcs = np.empty(ptr[-1], np.int32)
+    for g in range(edge_ptr.shape[0] - 1):
+        first = vertex_ptr[g]
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            u, v = first + edges[e, 0], first + edges[e, 1]
+            a = place[u]
+            place[u] = a + 1
+            arcs[a] = values[e, 1]
+            if directed or u != v:
+                b = place[v]
+                place[v] = b + 1
+                arcs[b] = values[e, 0]
     return ptr, arcs
 
 

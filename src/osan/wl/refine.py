@@ -14,10 +14,14 @@ from osan.graphs import as_graph
 from osan.wl import kernels, relabel, tuples
 from osan.wl.colouring import Colouring
 from osan.wl.copies import Copies, check_memory, count_subgraphs, make_copies
-from osan.wl.encode import SMALL, Colours, Encoded, encode, pointers
+from osan.wl.encode import Colours, Encoded, encode, pointers
 from osan.wl.relabel import combine, multisets
 from osan.wl.settings import Test, make_test
 from osan.wl.steps import Step, copies_step, dss_step, per_vertex
+
+# Below this many updates a round a second thread saves a quarter of the time at most, and waiting for it costs
+# several times that where another process is on its core.
+SMALL = 1 << 18
 
 Progress = Callable[[int, int], None]
 

@@ -13,7 +13,7 @@ from osan.wl.encode import Colours, Ints
 Words = npt.NDArray[np.uint64]
 
 SALT_STEP = 0x5851F42D4C957F2D
-# Which bits of a hash are used. Results do not depend on it (tests run with three bits), only time does.
+# Which bits of a hash are used. Results do not depend on it (tests run with two bits), only time does.
 HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 

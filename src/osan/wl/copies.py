@@ -13,8 +13,9 @@ from osan.wl.encode import Colours, Encoded, Ints, pointers
 from osan.wl.relabel import combine, relabel
 from osan.wl.settings import Test
 
-# Bytes per copy at the peak of a round: two colourings, a hash, and the relabelling table when all differ.
-BYTES_PER_COPY = 4 + 4 + 8 + 8 * 12
+# Bytes per copy at the peak of a round: three colourings, a place, a hash and, when all differ, twice the
+# first places, the table of the relabelling and the one before it.
+BYTES_PER_COPY = 3 * 4 + 8 + 8 + 2 * 8 + 8 * 4 + 2 * 4
 
 
 @dataclass(frozen=True)

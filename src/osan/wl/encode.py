@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from osan.errors import OsanError
 from osan.graphs import Graph
-from osan.wl import kernels
+from osan.wl import neighbour_kernels
 
 Ints = npt.NDArray[np.int64]
 Colours = npt.NDArray[np.int32]
@@ -33,9 +33,8 @@ class Encoded:
         Where the vertices and the edges of each graph begin in the union.
     labels
         Vertex labels of the union, numbered jointly.
-    arc_ptr, arc_target, arc_code, arc_edge
-        For each vertex its arcs: the other end (numbered within its graph), a number for label and
-        direction, and the edge (numbered within its graph).
+    arc_ptr, arc_target
+        Where the arcs of each vertex begin, and their other ends (numbered within the graph).
     """
 
     graphs: tuple[Graph, ...]
@@ -45,13 +44,33 @@ class Encoded:
     labels: Colours
     arc_ptr: Ints
     arc_target: Colours
-    arc_code: Colours
-    arc_edge: Colours
 
-    @property
+    @cached_property
     def max_degree(self) -> int:
         """The largest number of arcs at one vertex."""
         return int(np.diff(self.arc_ptr).max(initial=0))
+
+    @cached_property
+    def arc_code(self) -> Colours:
+        """A number for the label and the direction of each arc; empty if all arcs are alike."""
+        directed = self.graphs[0].directed
+        if not directed and all(graph.edge_labels is None for graph in self.graphs):
+            return np.empty(0, dtype=np.int32)
+        codes = _joint_numbers([(g.edge_labels, g.num_edges) for g in self.graphs])
+        edge, leaves = np.divmod(self._arc_number, 2)
+        return 2 * codes[edge] + (leaves if directed else 0)
+
+    @cached_property
+    def arc_edge(self) -> Colours:
+        """The edge of each arc, numbered within its graph."""
+        arcs = np.diff(self.arc_ptr[self.vertex_ptr])
+        return (self._arc_number // 2 - np.repeat(self.edge_ptr[:-1], arcs)).astype(np.int32)
+
+    @cached_property
+    def _arc_number(self) -> Colours:
+        """2 e + 1 for the arc at u, 2 e for the one at v, of the e-th edge (u, v) of the union."""
+        numbers = np.arange(2 * self.edge_ptr[-1]).reshape(-1, 2)
+        return _by_vertex(self.graphs, numbers, self.edge_ptr, self.vertex_ptr)[1]
 
     @cached_property
     def relation_ptr(self) -> Ints:
@@ -70,8 +89,9 @@ class Encoded:
         row = source - self.vertex_ptr[graph]
         place = self.relation_ptr[graph] + row * self.sizes[graph] + self.arc_target
         matrix = np.zeros(self.relation_ptr[-1], dtype=np.int64)
-        order = np.lexsort((self.arc_code, place))
-        place, code = place[order], self.arc_code[order].astype(np.int64)
+        codes = self.arc_code if self.arc_code.size else np.zeros_like(self.arc_target)
+        order = np.lexsort((codes, place))
+        place, code = place[order], codes[order].astype(np.int64)
         while place.size:
             # One arc of every joined pair at a time: (number so far, next arc) is numbered anew.
             first = np.concatenate(([True], place[1:] != place[:-1]))
@@ -126,11 +146,7 @@ def encode(graphs: Sequence[Graph]) -> Encoded:
     vertex_ptr = pointers(sizes)
     edge_ptr = pointers([graph.num_edges for graph in graphs])
     labels = _joint_numbers([(g.vertex_labels, g.num_vertices) for g in graphs])
-    codes = _joint_numbers([(g.edge_labels, g.num_edges) for g in graphs])
-    edges = np.concatenate([graph.edges for graph in graphs])
-    arc_ptr, arc_target, arc_code, arc_edge = kernels.arcs_by_vertex(
-        edges, codes, edge_ptr, vertex_ptr, kinds[0]
-    )
+    arc_ptr, arc_target = _by_vertex(graphs, None, edge_ptr, vertex_ptr)
     return Encoded(
         graphs=tuple(graphs),
         sizes=sizes,
@@ -139,6 +155,16 @@ def encode(graphs: Sequence[Graph]) -> Encoded:
         labels=labels,
         arc_ptr=arc_ptr,
         arc_target=arc_target,
-        arc_code=arc_code,
-        arc_edge=arc_edge,
     )
+
+
+def _by_vertex(
+    graphs: Sequence[Graph], values: Ints | None, edge_ptr: Ints, vertex_ptr: Ints
+) -> tuple[Ints, Colours]:
+    """Where each vertex's arcs begin, and their other ends or the given values."""
+    edges = graphs[0].edges if len(graphs) == 1 else np.concatenate([graph.edges for graph in graphs])
+    values = edges if values is None else values
+    # As a graph's own edges are; else there would be several kernels to compile.
+    edges.setflags(write=False)
+    values.setflags(write=False)
+    return neighbour_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed)

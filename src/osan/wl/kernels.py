@@ -1,4 +1,4 @@
-"""Compiled kernels: signatures of copies and tuples, and injective relabelling.
+"""Compiled kernels: injective relabelling, multisets of colours, and where copies begin.
 
 Every kernel works on flat arrays over *copies* (v, s), vertex v seen in subgraph s: subgraph s of a graph
 with n vertices owns the n consecutive places ``copy_ptr[s]`` to ``copy_ptr[s] + n``; a vertex that is not in
@@ -13,9 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit, prange
-
-# Copies are handed to threads in blocks of this many, so that one large graph keeps both cores busy too.
-BLOCK = 4096
 
 
 @njit(inline="always", cache=True)
@@ -34,221 +31,51 @@ def pair(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def arcs_by_vertex(edges, codes, edge_ptr, vertex_ptr, directed):  # type: ignore[no-untyped-def]
-    """The arcs of each vertex of the union: where they begin, their other ends, codes and edges.
+def relabel_words(words, alive):  # type: ignore[no-untyped-def]
+    """Number the distinct words of the places with ``alive >= 0`` as they come; the others get -1.
 
-    An undirected loop is one arc; a directed one leaves v and enters v.
-    """
-    ptr = np.zeros(vertex_ptr[-1] + 1, np.int64)
-    for g in range(vertex_ptr.shape[0] - 1):
-        for e in range(edge_ptr[g], edge_ptr[g + 1]):
-            u, v = edges[e, 0], edges[e, 1]
-            ptr[vertex_ptr[g] + u + 1] += 1
-            if directed or u != v:
-                ptr[vertex_ptr[g] + v + 1] += 1
-    for i in range(1, ptr.shape[0]):
-        ptr[i] += ptr[i - 1]
-    place = ptr[:-1].copy()
-    target = np.empty(ptr[-1], np.int32)
-    code = np.empty(ptr[-1], np.int32)
-    edge = np.empty(ptr[-1], np.int32)
-    for g in range(vertex_ptr.shape[0] - 1):
-        for e in range(edge_ptr[g], edge_ptr[g + 1]):
-            u, v = edges[e, 0], edges[e, 1]
-            a = place[vertex_ptr[g] + u]
-            place[vertex_ptr[g] + u] += 1
-            target[a], code[a], edge[a] = v, 2 * codes[e], e - edge_ptr[g]
-            if directed or u != v:
-                a = place[vertex_ptr[g] + v]
-                place[vertex_ptr[g] + v] += 1
-                target[a], edge[a] = u, e - edge_ptr[g]
-                code[a] = 2 * codes[e] + (1 if directed else 0)
-    return ptr, target, code, edge
-
-
-@njit(parallel=True, cache=True)
-def relabel_words(words, alive, parts):  # type: ignore[no-untyped-def]
-    """Number the distinct words of the places with ``alive >= 0``; the others get -1.
-
-    Returns the numbers and, for each, the first place that has it. Each of ``parts`` threads owns the words
-    of one residue class of their hashes, so that no table is shared.
+    Returns the numbers and, for each, the first place that has it. The table holds numbers only, their words
+    are looked up at the first places. One thread: two that share the output wait for each other.
     """
     size = words.shape[0]
     ids = np.empty(size, np.int32)
-    counts = np.zeros(parts + 1, np.int64)
-    for part in prange(parts):
-        capacity = 1 << 10
-        keys = np.empty(capacity, np.uint64)
-        numbers = np.full(capacity, -1, np.int32)
-        count = 0
-        for i in range(size):
-            if alive[i] < 0:
-                if part == 0:
-                    ids[i] = -1
-                continue
-            word = words[i]
-            hashed = mix(word)
-            if np.int64((hashed >> np.uint64(40)) % np.uint64(parts)) != part:
-                continue
-            place = np.int64(hashed & np.uint64(capacity - 1))
-            while numbers[place] >= 0 and keys[place] != word:
-                place = (place + 1) & (capacity - 1)
-            if numbers[place] < 0:
-                keys[place] = word
-                numbers[place] = count
-                ids[i] = count
-                count += 1
-                if 2 * count > capacity:
-                    larger = 4 * capacity
-                    new_keys = np.empty(larger, np.uint64)
-                    new_numbers = np.full(larger, -1, np.int32)
-                    for j in range(capacity):
-                        if numbers[j] >= 0:
-                            q = np.int64(mix(keys[j]) & np.uint64(larger - 1))
-                            while new_numbers[q] >= 0:
-                                q = (q + 1) & (larger - 1)
-                            new_keys[q] = keys[j]
-                            new_numbers[q] = numbers[j]
-                    keys, numbers, capacity = new_keys, new_numbers, larger
-            else:
-                ids[i] = numbers[place]
-        counts[part + 1] = count
-    first_number = np.cumsum(counts)
-    first_place = np.full(first_number[parts], -1, np.int64)
-    for part in prange(parts):
-        for i in range(size):
-            if alive[i] < 0:
-                continue
-            if np.int64((mix(words[i]) >> np.uint64(40)) % np.uint64(parts)) != part:
-                continue
-            number = ids[i] + first_number[part]
-            ids[i] = number
-            if first_place[number] < 0:
-                first_place[number] = i
-    return ids, first_place
-
-
-@njit(inline="always", cache=True)
-def edge_is_there(edge, members, s, edge_mode):  # type: ignore[no-untyped-def]
-    """Whether subgraph s has the edge: always (0), unless it is a member (1), only if it is one (2)."""
-    if edge_mode == 0:
-        return True
-    member = False
-    for j in range(members.shape[1]):
-        if members[s, j] == edge:
-            member = True
-    return member == (edge_mode == 2)
-
-
-@njit(parallel=True, cache=True)
-def neighbour_words(  # type: ignore[no-untyped-def]
-    colours, copy_ptr, first_vertex, arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode, salt, mask
-):
-    """Hash of (C(v, s), multiset of (C(u, s), code of the arc) over the arcs at v) for every copy."""
-    size = colours.shape[0]
-    words = np.zeros(size, np.uint64)
-    for block in prange((size + BLOCK - 1) // BLOCK):
-        start = block * BLOCK
-        s = np.searchsorted(copy_ptr, start, side="right") - 1
-        for i in range(start, min(size, start + BLOCK)):
-            while i >= copy_ptr[s + 1]:
-                s += 1
-            if colours[i] < 0:
-                continue
-            base = copy_ptr[s]
-            vertex = first_vertex[s] + (i - base)
-            total = np.uint64(0)
-            for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
-                colour = colours[base + arc_target[a]]
-                if colour >= 0 and edge_is_there(arc_edge[a], members, s, edge_mode):
-                    total += mix(pair(colour, arc_code[a]) ^ salt)
-            words[i] = mix(mix(total ^ salt) + np.uint64(colours[i])) & mask
-    return words
-
-
-@njit(inline="always", cache=True)
-def sorted_neighbours(  # type: ignore[no-untyped-def]
-    buffer, colours, base, vertex, s, arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode
-):
-    """Fill ``buffer`` with the sorted (colour, arc code) words at one copy; returns their number."""
+    # As long as it could have to be; what is never written takes no memory.
+    first = np.empty(size, np.int64)
+    capacity = 1 << 10
+    numbers = np.full(capacity, -1, np.int32)
     count = 0
-    for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
-        colour = colours[base + arc_target[a]]
-        if colour >= 0 and edge_is_there(arc_edge[a], members, s, edge_mode):
-            buffer[count] = pair(colour, arc_code[a])
-            count += 1
-    if count <= 24:
-        for j in range(1, count):
-            word = buffer[j]
-            q = j - 1
-            while q >= 0 and buffer[q] > word:
-                buffer[q + 1] = buffer[q]
-                q -= 1
-            buffer[q + 1] = word
-    else:
-        buffer[:count].sort()
-    return count
+    for i in range(size):
+        if alive[i] < 0:
+            ids[i] = -1
+            continue
+        word = words[i]
+        place = np.int64(mix(word) & np.uint64(capacity - 1))
+        while numbers[place] >= 0 and words[first[numbers[place]]] != word:
+            place = (place + 1) & (capacity - 1)
+        if numbers[place] >= 0:
+            ids[i] = numbers[place]
+            continue
+        numbers[place] = count
+        ids[i] = count
+        first[count] = i
+        count += 1
+        if 2 * count > capacity:
+            capacity *= 4
+            numbers = np.full(capacity, -1, np.int32)
+            for number in range(count):
+                place = np.int64(mix(words[first[number]]) & np.uint64(capacity - 1))
+                while numbers[place] >= 0:
+                    place = (place + 1) & (capacity - 1)
+                numbers[place] = number
+    return ids, first[:count].copy()
 
 
 @njit(parallel=True, cache=True)
-def neighbour_mismatches(  # type: ignore[no-untyped-def]
-    ids,
-    first_place,
-    colours,
-    copy_ptr,
-    first_vertex,
-    arc_ptr,
-    arc_target,
-    arc_code,
-    arc_edge,
-    members,
-    edge_mode,
-    max_degree,
-):
-    """The number of copies whose signature is not, to the letter, that of their class representative."""
-    size = colours.shape[0]
-    blocks = (size + BLOCK - 1) // BLOCK
-    wrong = np.zeros(blocks, np.int64)
-    for block in prange(blocks):
-        start = block * BLOCK
-        mine = np.empty(max_degree, np.uint64)
-        theirs = np.empty(max_degree, np.uint64)
-        s = np.searchsorted(copy_ptr, start, side="right") - 1
-        for i in range(start, min(size, start + BLOCK)):
-            while i >= copy_ptr[s + 1]:
-                s += 1
-            if colours[i] < 0:
-                continue
-            r = first_place[ids[i]]
-            if r == i:
-                continue
-            if colours[r] != colours[i]:
-                wrong[block] += 1
-                continue
-            t = np.searchsorted(copy_ptr, r, side="right") - 1
-            n_mine = sorted_neighbours(
-                mine, colours, copy_ptr[s], first_vertex[s] + i - copy_ptr[s], s,
-                arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode,
-            )  # fmt: skip
-            n_theirs = sorted_neighbours(
-                theirs, colours, copy_ptr[t], first_vertex[t] + r - copy_ptr[t], t,
-                arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode,
-            )  # fmt: skip
-            same = n_mine == n_theirs
-            j = 0
-            while same and j < n_mine:
-                same = mine[j] == theirs[j]
-                j += 1
-            if not same:
-                wrong[block] += 1
-    return wrong.sum()
-
-
-@njit(parallel=True, cache=True)
-def sort_rows(values, row_ptr):  # type: ignore[no-untyped-def]
-    """Sort each row of a ragged array in place."""
+def sort_rows(values, row_ptr, chosen):  # type: ignore[no-untyped-def]
+    """Sort each chosen row of a ragged array in place."""
     for row in prange(row_ptr.shape[0] - 1):
-        values[row_ptr[row] : row_ptr[row + 1]].sort()
+        if chosen[row]:
+            values[row_ptr[row] : row_ptr[row + 1]].sort()
 
 
 @njit(parallel=True, cache=True)
@@ -267,11 +94,13 @@ def row_words(values, row_ptr, salt, mask):  # type: ignore[no-untyped-def]
 
 @njit(parallel=True, cache=True)
 def row_mismatches(ids, first_place, values, row_ptr):  # type: ignore[no-untyped-def]
-    """The number of rows, each sorted, that differ from their representative in a non-negative value."""
+    """The number of rows that differ from their representative, both sorted, in a non-negative value."""
     rows = row_ptr.shape[0] - 1
     wrong = np.zeros(rows, np.int64)
     for row in prange(rows):
         other = first_place[ids[row]]
+        if other == row:
+            continue
         i, end = row_ptr[row], row_ptr[row + 1]
         j, other_end = row_ptr[other], row_ptr[other + 1]
         while i < end and values[i] < 0:
@@ -290,23 +119,15 @@ def row_mismatches(ids, first_place, values, row_ptr):  # type: ignore[no-untype
 @njit(parallel=True, cache=True)
 def relation_words(ids, members, column, copy_ptr, graph, sizes, relation, relation_ptr):  # type: ignore[no-untyped-def]
     """(number so far, how v stands to the ``column``-th member of s) for every copy, as one word."""
-    size = ids.shape[0]
-    words = np.zeros(size, np.uint64)
-    for block in prange((size + BLOCK - 1) // BLOCK):
-        start = block * BLOCK
-        s = np.searchsorted(copy_ptr, start, side="right") - 1
-        for i in range(start, min(size, start + BLOCK)):
-            while i >= copy_ptr[s + 1]:
-                s += 1
-            if ids[i] < 0:
-                continue
-            v = i - copy_ptr[s]
-            member = members[s, column]
-            n = sizes[graph[s]]
-            code = 2 * relation[relation_ptr[graph[s]] + v * n + member]
-            if v == member:
-                code += 1
-            words[i] = pair(ids[i], code)
+    words = np.zeros(ids.shape[0], np.uint64)
+    for s in prange(members.shape[0]):
+        n = sizes[graph[s]]
+        member = members[s, column]
+        for v in range(n):
+            i = copy_ptr[s] + v
+            if ids[i] >= 0:
+                code = 2 * relation[relation_ptr[graph[s]] + v * n + member] + (v == member)
+                words[i] = pair(ids[i], code)
     return words
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -14,7 +13,7 @@ from osan.wl.encode import Colours, Ints
 Words = npt.NDArray[np.uint64]
 
 SALT_STEP = 0x5851F42D4C957F2D
-# Which bits of a hash are used. Results do not depend on it (tests run with three bits), only time does.
+# Which bits of a hash are used. Results do not depend on it (tests run with two bits), only time does.
 HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -25,7 +24,7 @@ def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
     >>> bool(ids[0] == ids[2] != ids[1]), len(first)
     (True, 2)
     """
-    return kernels.relabel_words(words, alive, numba.get_num_threads())
+    return kernels.relabel_words(words, alive)
 
 
 def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:
@@ -77,8 +76,37 @@ def exact(
 
 def _merges(ids: Colours, first: Ints, colours: Colours) -> bool:
     """Whether some class holds two of the colours so far."""
-    live = colours >= 0
-    return bool((colours[first[ids[live]]] != colours[live]).any())
+    return bool((colours[first[ids]] != colours).any())
+
+
+def split_classes(
+    colours: Colours,
+    hashes: Callable[[Ints, np.uint64], Words],
+    mismatches: Callable[[Ints, Colours, Ints], int],
+    verify: bool = True,
+) -> tuple[Colours, int]:
+    """Split the classes of ``colours`` (-1 for none) by signatures that know the colour; as :func:`exact`.
+
+    The callbacks get the places to look at first. A place whose colour no other has stays alone whatever its
+    signature, so once colours are many such places are left out.
+    """
+    places = np.flatnonzero(colours >= 0)
+    alone = places[:0]
+    if 2 * int(colours.max(initial=-1)) > len(places):
+        shared = (np.bincount(colours[places]) > 1)[colours[places]]
+        places, alone = places[shared], places[~shared]
+    ids, count = exact(
+        lambda salt: hashes(places, salt),
+        lambda ids, first: mismatches(places, ids, first),
+        colours[places],
+        verify,
+    )
+    if len(places) == len(colours):
+        return ids, count
+    finer = np.full_like(colours, -1)
+    finer[places] = ids
+    finer[alone] = np.arange(count, count + len(alone))
+    return finer, count + len(alone)
 
 
 def multisets(values: Colours, row_ptr: Ints) -> Colours:
@@ -91,11 +119,15 @@ def multisets(values: Colours, row_ptr: Ints) -> Colours:
     rows = len(row_ptr) - 1
     if rows == 0:
         return np.empty(0, dtype=np.int32)
-    values = values.copy()
-    kernels.sort_rows(values, row_ptr)
+    ordered = values.copy()
+
+    def mismatches(ids: Colours, first: Ints) -> int:
+        kernels.sort_rows(ordered, row_ptr, (np.bincount(ids) > 1)[ids])
+        return kernels.row_mismatches(ids, first, ordered, row_ptr)
+
     ids, _ = exact(
         lambda salt: kernels.row_words(values, row_ptr, salt, HASH_MASK),
-        lambda ids, first: kernels.row_mismatches(ids, first, values, row_ptr),
+        mismatches,
         np.zeros(rows, dtype=np.int32),
     )
     return ids

@@ -1,0 +1,189 @@
+"""Compiled kernels of refinement by neighbours: arcs, signatures of copies, their hashes and comparison.
+
+Copies and the role of hashes are explained in :mod:`osan.wl.kernels`. Arcs that are all alike need no codes:
+``arc_code`` is empty then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from osan.wl.kernels import mix, pair
+
+# Copies are handed to threads in blocks of this many, so that one large graph keeps both cores busy too.
+BLOCK = 4096
+
+
+@njit(cache=True)
+def by_vertex(edges, values, edge_ptr, vertex_ptr, directed):  # type: ignore[no-untyped-def]
+    """Where the arcs of each vertex of the union begin, and a value for each of them, in the order of edges.
+
+    The arc of an edge (u, v) at u has the value ``values[e, 1]``, the one at v ``values[e, 0]``: with the
+    edges themselves, the other end. An undirected loop is one arc; a directed one leaves v and enters v.
+    """
+    ptr = np.zeros(vertex_ptr[-1] + 1, np.int64)
+    for g in range(edge_ptr.shape[0] - 1):
+        first = vertex_ptr[g]
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            u, v = first + edges[e, 0], first + edges[e, 1]
+            ptr[u + 1] += 1
+            if directed or u != v:
+                ptr[v + 1] += 1
+    for i in range(1, ptr.shape[0]):
+        ptr[i] += ptr[i - 1]
+    place = ptr[:-1].copy()
+    arcs = np.empty(ptr[-1], np.int32)
+    for g in range(edge_ptr.shape[0] - 1):
+        first = vertex_ptr[g]
+        for e in range(edge_ptr[g], edge_ptr[g + 1]):
+            u, v = first + edges[e, 0], first + edges[e, 1]
+            a = place[u]
+            place[u] = a + 1
+            arcs[a] = values[e, 1]
+            if directed or u != v:
+                b = place[v]
+                place[v] = b + 1
+                arcs[b] = values[e, 0]
+    return ptr, arcs
+
+
+@njit(inline="always", cache=True)
+def edge_is_there(edge, members, s, edge_mode):  # type: ignore[no-untyped-def]
+    """Whether subgraph s has the edge, given its members: unless it is one (1), only if it is one (2)."""
+    member = False
+    for j in range(members.shape[1]):
+        if members[s, j] == edge:
+            member = True
+    return member == (edge_mode == 2)
+
+
+@njit(parallel=True, cache=True)
+def colour_words(colours, salt):  # type: ignore[no-untyped-def]
+    """A hash of every colour, 0 where there is none."""
+    words = np.empty(colours.shape[0], np.uint64)
+    for i in prange(colours.shape[0]):
+        words[i] = mix(np.uint64(colours[i]) ^ salt) if colours[i] >= 0 else np.uint64(0)
+    return words
+
+
+@njit(parallel=True, cache=True)
+def neighbour_words(  # type: ignore[no-untyped-def]
+    places,
+    colours,
+    copy_ptr,
+    first_vertex,
+    arc_ptr,
+    arc_target,
+    arc_code,
+    arc_edge,
+    members,
+    edge_mode,
+    salt,
+    mask,
+):
+    """Hash of (C(v, s), multiset of (C(u, s), code of the arc) over the arcs at v) for the given copies.
+
+    ``places`` ascend and have colours.
+    """
+    size = places.shape[0]
+    words = np.empty(size, np.uint64)
+    of_colour = colour_words(colours, salt)
+    for block in prange((size + BLOCK - 1) // BLOCK):
+        start = block * BLOCK
+        s = np.searchsorted(copy_ptr, places[start], side="right") - 1
+        for j in range(start, min(size, start + BLOCK)):
+            i = places[j]
+            while i >= copy_ptr[s + 1]:
+                s += 1
+            base = copy_ptr[s]
+            vertex = first_vertex[s] + (i - base)
+            total = np.uint64(0)
+            for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
+                word = of_colour[base + arc_target[a]]
+                if arc_code.shape[0]:
+                    word *= mix(np.uint64(arc_code[a]) ^ salt) | np.uint64(1)
+                if edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode):
+                    total += word
+            words[j] = mix(mix(total ^ salt) + np.uint64(colours[i])) & mask
+    return words
+
+
+@njit(inline="always", cache=True)
+def sorted_neighbours(  # type: ignore[no-untyped-def]
+    buffer, colours, base, vertex, s, arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode
+):
+    """Fill ``buffer`` with the sorted (colour, arc code) words at one copy; returns their number."""
+    count = 0
+    for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
+        colour = colours[base + arc_target[a]]
+        if colour >= 0 and (edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode)):
+            buffer[count] = pair(colour, arc_code[a] if arc_code.shape[0] else np.int32(0))
+            count += 1
+    if count <= 24:
+        for j in range(1, count):
+            word = buffer[j]
+            q = j - 1
+            while q >= 0 and buffer[q] > word:
+                buffer[q + 1] = buffer[q]
+                q -= 1
+            buffer[q + 1] = word
+    else:
+        buffer[:count].sort()
+    return count
+
+
+@njit(parallel=True, cache=True)
+def neighbour_mismatches(  # type: ignore[no-untyped-def]
+    ids,
+    first,
+    places,
+    colours,
+    copy_ptr,
+    first_vertex,
+    arc_ptr,
+    arc_target,
+    arc_code,
+    arc_edge,
+    members,
+    edge_mode,
+    max_degree,
+):
+    """The number of the given copies whose signature is not, to the letter, that of their representative.
+
+    ``ids`` and ``first`` number the entries of ``places`` and say which of them represents each class.
+    """
+    size = places.shape[0]
+    blocks = (size + BLOCK - 1) // BLOCK
+    wrong = np.zeros(blocks, np.int64)
+    for block in prange(blocks):
+        start = block * BLOCK
+        mine = np.empty(max_degree, np.uint64)
+        theirs = np.empty(max_degree, np.uint64)
+        s = np.searchsorted(copy_ptr, places[start], side="right") - 1
+        for j in range(start, min(size, start + BLOCK)):
+            i, r = places[j], places[first[ids[j]]]
+            while i >= copy_ptr[s + 1]:
+                s += 1
+            if r == i:
+                continue
+            if colours[r] != colours[i]:
+                wrong[block] += 1
+                continue
+            t = np.searchsorted(copy_ptr, r, side="right") - 1
+            n_mine = sorted_neighbours(
+                mine, colours, copy_ptr[s], first_vertex[s] + i - copy_ptr[s], s,
+                arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode,
+            )  # fmt: skip
+            n_theirs = sorted_neighbours(
+                theirs, colours, copy_ptr[t], first_vertex[t] + r - copy_ptr[t], t,
+                arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode,
+            )  # fmt: skip
+            same = n_mine == n_theirs
+            q = 0
+            while same and q < n_mine:
+                same = mine[q] == theirs[q]
+                q += 1
+            if not same:
+                wrong[block] += 1
+    return wrong.sum()

@@ -1,0 +1,146 @@
+"""What a test refines, and how its result is read off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from osan.wl import copies as all_copies
+from osan.wl import kernels, tuples
+from osan.wl.copies import Copies, count_subgraphs, make_copies
+from osan.wl.encode import Colours, Encoded, Ints, pointers
+from osan.wl.relabel import multisets
+from osan.wl.settings import Test
+from osan.wl.steps import Step, copies_step, dss_step, kernel_step, per_vertex
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to run a test on some graphs.
+
+    Attributes
+    ----------
+    start, step
+        The colours to start from and one round.
+    aggregate
+        C(v) of all vertices and C(g) of all subgraphs; ``None`` where the test does not form them.
+    per_graph
+        The colours of each graph, in the shape that :class:`osan.wl.Colouring` describes.
+    members, subgraph_ptr
+        The chosen vertices, edges or centres of each subgraph, if any, and where each graph's begin.
+    differ
+        Whether two graphs provably differ already; ``None`` if only the stable colours say so.
+    """
+
+    start: Colours
+    step: Step
+    aggregate: Callable[[Colours], tuple[Colours | None, Colours | None]]
+    per_graph: Callable[[Colours], tuple[Colours, ...]]
+    members: Colours | None
+    subgraph_ptr: Ints
+    differ: Callable[[Colours], bool] | None
+
+
+def _of_tuples(test: Test) -> bool:
+    return test.name == "wl" and (test.k > 1 or test.oblivious)
+
+
+def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
+    """Refuse, with numbers, what would not fit."""
+    (tuples if _of_tuples(test) else all_copies).check_memory(test, encoded, limit)
+
+
+def updates(test: Test, encoded: Encoded) -> int:
+    """How much is to be done in a round: colours, and for tuples the vertices that replace an entry."""
+    if _of_tuples(test):
+        return int((encoded.sizes ** (test.k + 1)).sum())
+    edges = np.diff(encoded.edge_ptr).tolist()
+    return sum(n * count_subgraphs(test, n, m) for n, m in zip(encoded.sizes.tolist(), edges, strict=True))
+
+
+def make_plan(encoded: Encoded, test: Test) -> Plan:
+    """The plan of a test."""
+    if _of_tuples(test):
+        return _tuples_plan(encoded, test)
+    copies = make_copies(encoded, test)
+    return (_kernel_plan if test.name == "kernel" else _copies_plan)(encoded, test, copies)
+
+
+def _tuples_plan(encoded: Encoded, test: Test) -> Plan:
+    every = tuples.Tuples(encoded, test)
+    one_per_graph = np.arange(len(encoded.sizes) + 1)
+    return Plan(
+        start=every.start(),
+        step=every.step,
+        aggregate=lambda colours: (every.vertex_colours(colours), None),
+        per_graph=every.per_graph,
+        members=None,
+        subgraph_ptr=one_per_graph,
+        # At stability the colours of (v, ..., v) determine those of all tuples, so any difference will do.
+        differ=_graphs_differ(every.ptr, one_per_graph, np.diff(every.ptr), per_vertex=False),
+    )
+
+
+def _copies_plan(encoded: Encoded, test: Test, copies: Copies) -> Plan:
+    def per_graph(colours: Colours) -> tuple[Colours, ...]:
+        parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
+        if test.name == "wl":
+            return tuple(parts)
+        sizes = encoded.sizes.tolist()
+        return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, sizes, strict=True))
+
+    differ = _graphs_differ(
+        copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, test.aggregation == "per-vertex"
+    )
+    return Plan(
+        start=copies.start,
+        step=dss_step(encoded, copies) if test.name == "dss" else copies_step(encoded, test, copies),
+        aggregate=lambda colours: _aggregate(encoded, test, copies, colours),
+        per_graph=per_graph,
+        members=None if test.name == "wl" else copies.members,
+        subgraph_ptr=copies.subgraph_ptr,
+        differ=differ if test.name in ("wl", "oswl", "vs-oswl") else None,
+    )
+
+
+def _kernel_plan(encoded: Encoded, test: Test, copies: Copies) -> Plan:
+    return Plan(
+        start=encoded.labels,
+        step=kernel_step(encoded, test, copies),
+        aggregate=lambda colours: (colours, None),
+        per_graph=lambda colours: tuple(np.split(colours, encoded.vertex_ptr[1:-1])),
+        members=copies.members,
+        subgraph_ptr=copies.subgraph_ptr,
+        differ=None,
+    )
+
+
+def _graphs_differ(
+    copy_ptr: Ints, subgraph_ptr: Ints, sizes: Ints, per_vertex: bool
+) -> Callable[[Colours], bool]:
+    """Proof of a difference by unequal hashes of the (unequal) nested multisets; never of equality."""
+
+    def differ(colours: Colours) -> bool:
+        words = kernels.graph_words(colours, copy_ptr, subgraph_ptr, sizes, per_vertex)
+        return bool(words[0] != words[1])
+
+    return differ
+
+
+def _aggregate(
+    encoded: Encoded, test: Test, copies: Copies, colours: Colours
+) -> tuple[Colours | None, Colours | None]:
+    """C(v) of all vertices and C(g) of all subgraphs, where the test forms them."""
+    if test.name == "wl":
+        return colours, None
+    if test.name == "oswl":
+        return per_vertex(encoded, copies, colours), None
+    if test.name == "id":
+        own = colours[copies.copy_ptr[:-1] + copies.members[:, 0]]
+        starts = encoded.vertex_ptr[copies.graph] + copies.members[:, 0]
+        order = np.argsort(starts, kind="stable")
+        return multisets(own[order], pointers(np.bincount(starts, minlength=len(encoded.labels)))), None
+    subgraph = multisets(colours, copies.copy_ptr)
+    return (subgraph if test.name == "nested" else None), subgraph

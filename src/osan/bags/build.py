@@ -22,10 +22,10 @@ def full_bag(layout: Layout, graph: Tensor) -> SubgraphBag:
     graph
         The graph of each subgraph, sorted; shape ``[subgraphs]``.
     """
-    first, sizes = layout.first[graph], layout.sizes[graph]
-    vertex, subgraph = ragged(first, sizes)
-    position, owner = ragged(layout.edge_first[graph], layout.edge_sizes[graph])
-    shift = (starts(sizes) - first).index_select(0, owner)
+    vertex, subgraph = ragged(layout.first.index_select(0, graph), layout.sizes.index_select(0, graph))
+    edge_first = layout.edge_first.index_select(0, graph)
+    position, owner = ragged(edge_first, layout.edge_sizes.index_select(0, graph))
+    shift = _shift(layout, graph).index_select(0, owner)
     return SubgraphBag(
         vertex,
         subgraph,
@@ -61,7 +61,7 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
         edge_index = edge_index.index_select(1, kept_edges)
     kept_copies = None if copies is None else copies.nonzero().flatten()
     if copies is not None:
-        edge_index = (copies.cumsum(0) - 1)[edge_index]
+        edge_index = (copies.cumsum(0) - 1).index_select(0, edge_index.flatten()).view(2, -1)
     changed: dict[str, Any] = {"edge_index": edge_index}
     for names, kept in (
         (("vertex", "subgraph", "weight", "mark", "rank"), kept_copies),
@@ -75,7 +75,12 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
 
 def position_of(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor) -> Tensor:
     """Where the copy (v, s) stands in :func:`full_bag`."""
-    return starts(layout.sizes[graph])[subgraph] + vertex - layout.first[graph[subgraph]]
+    return _shift(layout, graph).index_select(0, subgraph) + vertex
+
+
+def _shift(layout: Layout, graph: Tensor) -> Tensor:
+    """From a vertex to its copy: what to add in each subgraph."""
+    return starts(layout.sizes.index_select(0, graph)) - layout.first.index_select(0, graph)
 
 
 def edge_position_of(layout: Layout, graph: Tensor, subgraph: Tensor, column: Tensor) -> Tensor:

@@ -149,7 +149,7 @@ def layout_of(batch: Data) -> Layout:
     if vector is None:
         edge_sizes = torch.tensor([order.numel()], device=device)
     else:
-        source, target = vector[ends]
+        source, target = vector.index_select(0, ends.flatten()).view(2, -1)
         if not torch.equal(source, target):
             column = int(order[(source != target).nonzero()[0, 0]])
             raise OsanError(f"batch.edge_index: column {column} joins vertices of two different graphs")

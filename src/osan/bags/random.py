@@ -250,7 +250,7 @@ def _sample_subsets(
     def draw(block: Tensor) -> Tensor:
         # One after another: the r-th of the things left is thing r + (number of i with c_i - i <= r),
         # c being the sorted places of those already taken.
-        left, rows = sizes[block], block.new_empty((block.numel(), 0))
+        left, rows = sizes.index_select(0, block), block.new_empty((block.numel(), 0))
         for taken in range(k):
             uniform = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(sizes.device)
             place = (uniform * (left - taken)).long()
@@ -258,9 +258,8 @@ def _sample_subsets(
                 shifted = rows - torch.arange(taken, device=sizes.device)
                 place = place + (shifted <= place[:, None]).sum(dim=1)
             place = torch.where(left > taken, place, _NOTHING)
-            rows = torch.cat((rows, place[:, None]), dim=1)
-            rows = rows.sort(dim=1).values if taken else rows
-        return torch.where(rows == _NOTHING, -1, rows + first[block, None])
+            rows = torch.cat((rows, place[:, None]), dim=1).sort(dim=1).values if taken else place[:, None]
+        return torch.where(rows == _NOTHING, -1, rows + first.index_select(0, block)[:, None])
 
     return _sample(draw, possible, m, distinct)
 
@@ -273,10 +272,10 @@ def _sample(
     Drawing again what is already there, and only that, is drawing without replacement.
     """
     check_size("m", m)
-    blocks = torch.arange(possible.numel(), device=possible.device)
     if not distinct:
         block = torch.repeat_interleave((possible > 0) * m)
         return draw(block), block
+    blocks = torch.arange(possible.numel(), device=possible.device)
     wanted = possible.clamp(max=m).long()
     block = blocks.repeat_interleave(wanted)
     rows = draw(block)

@@ -57,11 +57,13 @@ def runs(
         from rich.console import Console
         from rich.table import Table
 
+        # A terminal has room for what matters most; the rest is in the other formats.
+        shown_columns = slice(None) if each else slice(5)
         drawn = Table()
-        for i, heading in enumerate(header):
-            drawn.add_column(heading, justify="left" if i < 2 else "right", overflow="fold")
+        for i, heading in enumerate(header[shown_columns]):
+            drawn.add_column(heading, justify="left" if i < 2 else "right", no_wrap=i > 0, overflow="fold")
         for cells in rows:
-            drawn.add_row(*cells)
+            drawn.add_row(*cells[shown_columns])
         Console().print(drawn)
 
 

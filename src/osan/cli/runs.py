@@ -58,12 +58,12 @@ def runs(
         from rich.table import Table
 
         # A terminal has room for what matters most; the rest is in the other formats.
-        shown_columns = slice(None) if each else slice(5)
+        most = slice(5)
         drawn = Table()
-        for i, heading in enumerate(header[shown_columns]):
+        for i, heading in enumerate(header[most]):
             drawn.add_column(heading, justify="left" if i < 2 else "right", no_wrap=i > 0, overflow="fold")
         for cells in rows:
-            drawn.add_row(*cells[shown_columns])
+            drawn.add_row(*cells[most])
         Console().print(drawn)
 
 
@@ -90,14 +90,14 @@ def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
 
 
 def _each_cells(records: Sequence[Record]) -> tuple[list[str], list[list[str]]]:
-    header = ["run", "metric", "seed", "test", "validation", "epochs", "best epoch", "seconds per epoch"]
+    header = ["run", "metric", "test", "validation", "seed", "epochs", "best epoch", "seconds per epoch"]
     return header, [
         [
             each.name,
             each.metric,
-            str(each.seed),
             f"{each.value:.4f}",
             f"{each.validation:.4f}",
+            str(each.seed),
             str(each.epochs),
             str(each.best_epoch + 1),
             _number(each.epoch_seconds, 2),

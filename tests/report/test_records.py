@@ -50,7 +50,7 @@ def test_folds_of_one_split_are_one_repeat(write_run, tmp_path):
 
 
 def test_the_time_of_a_paused_run_is_not_counted():
-    record = Record("a", 0, 0, "mae", 1.0, 1.0, None, 100, 3, 2.0, 50, 0.5)
+    record = Record("a", 0, 0, "mae", 1.0, 1.0, None, None, 100, 3, 2.0, 50, 0.5)
     (group,) = grouped([record, replace(record, seed=1, repeat=1, epoch_seconds=4.0)])
     assert group.hours == pytest.approx(600 / 3600)
     assert group.inference == pytest.approx(10.0)

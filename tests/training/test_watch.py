@@ -9,8 +9,9 @@ import torch
 from osan.experiments.demo import demo_settings
 from osan.training.batches import Batches, mixed
 from osan.training.build import build, predict
+from osan.training.evaluation import each_sample, predictions, separate_score
 from osan.training.module import Learner
-from osan.training.run import train
+from osan.training.run import load_model, train
 from osan.training.tasks import TaskInfo, load_task
 
 
@@ -62,3 +63,17 @@ def test_training_ends_when_nothing_can_improve(tmp_path):
     assert before != reached
     assert result.epochs == len(rows) < 60
     assert result.best_epoch == [float(row["val_accuracy"]) for row in rows].index(1.0)
+
+
+def test_samples_apart(finished):
+    learner, settings, info = load_model(finished)
+    task = load_task(settings, None, finished / "rejected.csv")
+    each = each_sample(learner, task.test, 16)
+    assert each.shape == (settings.selection.samples, len(task.test), 1)
+    # Joined they are what is predicted, and apart each has its own error.
+    torch.testing.assert_close(each.mean(0), predictions(learner, task.test, 16))
+    errors = [(one - task.test.y).abs().mean() for one in each]
+    told = json.loads((finished / "result.json").read_text())
+    assert told["metric"] == "mae"
+    assert told["separate"] == pytest.approx(float(torch.stack(errors).mean()), rel=1e-6)
+    assert separate_score(each[:1], task.test.y, info) is None

@@ -71,10 +71,13 @@ def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
     from osan.report.table import figure
 
     header = ["run", "metric", "here", "paper", "runs", "epochs", "best epoch", "hours", "ms per graph"]
-    watched = any(group.best_test is not None for group in groups)
-    rows = []
-    for group in groups:
-        row = [
+    optional = {
+        "samples apart": [group.separate for group in groups],
+        "selected on test": [group.best_test for group in groups],
+    }
+    more = {name: values for name, values in optional.items() if any(each is not None for each in values)}
+    rows = [
+        [
             group.name,
             group.metric,
             figure(group.mean, group.std, 3),
@@ -84,9 +87,11 @@ def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
             f"{group.best_epoch + 1:.0f}",
             _number(group.hours, 2),
             _number(group.inference, 2),
+            *(_number(values[i], 3) for values in more.values()),
         ]
-        rows.append([*row, _number(group.best_test, 3)] if watched else row)
-    return ([*header, "selected on test"] if watched else header), rows
+        for i, group in enumerate(groups)
+    ]
+    return [*header, *more], rows
 
 
 def _each_cells(records: Sequence[Record]) -> tuple[list[str], list[list[str]]]:

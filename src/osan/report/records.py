@@ -22,8 +22,9 @@ class Record:
 
     ``repeat`` is the seed, or where every fold is a run the number of the split. ``value`` is the metric on
     the test split after ``best_epoch``, the epoch with the best ``validation``; ``best_test`` the best one on
-    the test split over all epochs, where that was watched. ``epoch_seconds`` is the median over the epochs
-    (a paused process has long ones), ``test_seconds`` that of the passes over the ``test_graphs``.
+    the test split over all epochs, where that was watched, and ``separate`` the one with every sample counted
+    on its own, where there are several. ``epoch_seconds`` is the median over the epochs (a paused process has
+    long ones), ``test_seconds`` that of the passes over the ``test_graphs``.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Record:
     value: float
     validation: float
     best_test: float | None
+    separate: float | None
     epochs: int
     best_epoch: int
     epoch_seconds: float | None
@@ -55,6 +57,7 @@ class Group:
     runs: int
     repeats: int
     best_test: float | None
+    separate: float | None
     epochs: float
     best_epoch: float
     hours: float | None
@@ -78,6 +81,7 @@ def record_of(run: Run) -> Record | None:
         value=result.value,
         validation=result.validation,
         best_test=result.best_test,
+        separate=result.separate,
         epochs=result.epochs,
         best_epoch=result.best_epoch,
         epoch_seconds=round(median(times), 4) if times else None,
@@ -124,7 +128,6 @@ def grouped(records: Iterable[Record]) -> list[Group]:
 
 def _group(name: str, some: Sequence[Record]) -> Group:
     mean, std, repeats = over_repeats((each.repeat, each.value) for each in some)
-    watched = [record.best_test for record in some if record.best_test is not None]
     timed = [each.epoch_seconds * each.epochs for each in some if each.epoch_seconds is not None]
     passes = [
         1000.0 * each.test_seconds / each.test_graphs
@@ -139,7 +142,8 @@ def _group(name: str, some: Sequence[Record]) -> Group:
         std=std,
         runs=len(some),
         repeats=repeats,
-        best_test=fmean(watched) if len(watched) == len(some) else None,
+        best_test=_mean([each.best_test for each in some]),
+        separate=_mean([each.separate for each in some]),
         epochs=fmean(each.epochs for each in some),
         best_epoch=fmean(each.best_epoch for each in some),
         hours=sum(timed) / 3600.0 if timed else None,
@@ -147,6 +151,12 @@ def _group(name: str, some: Sequence[Record]) -> Group:
         paper=row.value if row else None,
         paper_std=row.std if row else None,
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    """The mean, if every run has the figure."""
+    there = [value for value in values if value is not None]
+    return fmean(there) if len(there) == len(values) else None
 
 
 def _parsed(line: dict[str, Any], where: str) -> Record:

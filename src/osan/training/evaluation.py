@@ -52,24 +52,42 @@ def predictions(learner: Learner, graphs: FlatDataset, batch_size: int, samples:
     return torch.cat(parts)
 
 
-def spread(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation over the perturbed samples of what is predicted for each graph.
+def each_sample(learner: Learner, graphs: FlatDataset, batch_size: int) -> Tensor:
+    """Predictions of every perturbed sample on its own, in the unit of the targets.
 
-    Numbers in the unit of the targets, or probabilities (of class 1, or of each class). A network that sees
-    the whole graph, or all subgraphs, has no samples and no deviation.
+    Shape ``[samples, graphs, targets]``. A network that sees the whole graph, or all subgraphs, has one.
     """
     device = next(learner.model.parameters()).device
-    means, deviations = [], []
+    parts = []
     with evaluating(learner):
         for batch in Batches(graphs, batch_size):
             first, out = predict(learner.model, batch.to(device))
             each = first.unsqueeze(0)
             if out is not None and isinstance(learner.model, DataDrivenOSAN):
                 each = torch.stack([learner.model.downstream(batch, bag) for bag in out.bags])
-            values = meaning(learner.renormalised(each), learner.info).cpu()
-            means.append(values.mean(0))
-            deviations.append(values.std(0, correction=0))
-    return torch.cat(means), torch.cat(deviations)
+            parts.append(learner.renormalised(each).cpu())
+    return torch.cat(parts, dim=1)
+
+
+def spread(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation over the perturbed samples of what is predicted for each graph.
+
+    Numbers in the unit of the targets, or probabilities (of class 1, or of each class).
+    """
+    values = meaning(each_sample(learner, graphs, batch_size), learner.info)
+    return values.mean(0), values.std(0, correction=0)
+
+
+def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
+    """The metric with every sample of every graph counted on its own; ``None`` for a single sample.
+
+    The authors' code concatenates the passes over the test split in this way, instead of joining them.
+    """
+    samples = len(each)
+    if samples == 1:
+        return None
+    repeated = y.repeat(samples, *[1] * (y.dim() - 1))
+    return float(score(each.flatten(0, 1), repeated, info.kind, info.metric))
 
 
 def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:

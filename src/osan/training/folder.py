@@ -52,7 +52,8 @@ class Result:
     ``value`` is the metric on the test split, ``validation`` the best one on the validation split, reached
     after epoch ``best_epoch`` (from 0); ``scores`` has every metric of the task on the test split, and
     ``test_seconds`` the times of five passes over it. ``best_test`` is the best metric on the test split over
-    all epochs, where it was watched: what a protocol reports that selects the epoch by it.
+    all epochs, where it was watched: what a protocol reports that selects the epoch by it. ``separate``
+    is the metric with every perturbed sample counted on its own, where there are several (the authors' way).
     """
 
     key: str
@@ -69,6 +70,7 @@ class Result:
     scores: dict[str, float]
     status: str = "finished"
     best_test: float | None = None
+    separate: float | None = None
 
 
 def run_folder(runs: Path, settings: Settings) -> Path:
@@ -83,7 +85,7 @@ def read_result(folder: Path) -> Result | None:
         return None
     content = read_json(path)
     names = [field.name for field in fields(Result)]
-    missing = [name for name in names if name not in content and name != "best_test"]
+    missing = [name for name in names if name not in content and name not in ("best_test", "separate")]
     if missing:
         raise OsanError(f"{path}: not a result of osan, it lacks {', '.join(missing)}")
     return Result(**{name: content[name] for name in names if name in content})

@@ -14,7 +14,14 @@ from osan.data import Task
 from osan.errors import OsanError
 from osan.training import folder as files
 from osan.training.build import build
-from osan.training.evaluation import inference_seconds, predictions, scores, write_predictions
+from osan.training.evaluation import (
+    each_sample,
+    inference_seconds,
+    predictions,
+    scores,
+    separate_score,
+    write_predictions,
+)
 from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of, write_result
 from osan.training.module import Learner
@@ -160,6 +167,7 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
         test_seconds=inference_seconds(learner, task.test, batch_size),
         scores=reached,
         best_test=history.best_test(info.direction),
+        separate=separate_score(each_sample(learner, task.test, batch_size), task.test.y, info),
     )
     write_result(folder, result)
 

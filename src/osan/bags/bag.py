@@ -75,22 +75,16 @@ class SubgraphBag:
 
     def __post_init__(self) -> None:
         copies, edges, subgraphs = self.vertex.numel(), self.edge.numel(), self.graph.numel()
-        expected: dict[str, tuple[int, ...]] = {
-            "vertex": (copies,),
-            "subgraph": (copies,),
-            "edge_index": (2, edges),
-            "edge": (edges,),
-            "graph": (subgraphs,),
-            "weight": (copies,),
-            "edge_weight": (edges,),
-            "mark": (copies,),
-            "edge_mark": (edges,),
-            "rank": (copies,),
-        }
-        for name, shape in expected.items():
-            value = getattr(self, name)
-            if value is not None and tuple(value.shape) != shape:
-                raise OsanError(f"bag.{name}: expected shape {list(shape)}, got {list(value.shape)}")
+        for names, shape in (
+            (("vertex", "subgraph", "weight", "mark", "rank"), (copies,)),
+            (("edge", "edge_weight", "edge_mark"), (edges,)),
+            (("edge_index",), (2, edges)),
+            (("graph",), (subgraphs,)),
+        ):
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and value.shape != shape:
+                    raise OsanError(f"bag.{name}: expected shape {list(shape)}, got {list(value.shape)}")
         if self.tuples is not None and (self.tuples.dim() != 2 or len(self.tuples) != subgraphs):
             raise OsanError(f"bag.tuples: expected shape [{subgraphs}, k], got {list(self.tuples.shape)}")
 

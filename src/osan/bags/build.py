@@ -12,7 +12,9 @@ from osan.bags.bag import SubgraphBag
 from osan.bags.layout import Layout, ragged, starts
 
 
-def full_bag(layout: Layout, graph: Tensor) -> SubgraphBag:
+def full_bag(
+    layout: Layout, graph: Tensor, tuples: Tensor | None = None, shift: Tensor | None = None
+) -> SubgraphBag:
     """Every vertex and edge of its graph copied into each subgraph.
 
     Parameters
@@ -21,20 +23,26 @@ def full_bag(layout: Layout, graph: Tensor) -> SubgraphBag:
         The batch.
     graph
         The graph of each subgraph, sorted; shape ``[subgraphs]``.
+    tuples
+        Those of the bag.
+    shift
+        What :func:`vertex_shift` says, where it is known already.
     """
-    vertex, subgraph = ragged(layout.first.index_select(0, graph), layout.sizes.index_select(0, graph))
+    shift = vertex_shift(layout, graph) if shift is None else shift
+    subgraph = torch.repeat_interleave(layout.sizes.index_select(0, graph))
+    vertex = torch.arange(subgraph.numel(), device=layout.device).sub_(shift.index_select(0, subgraph))
     edge_first = layout.edge_first.index_select(0, graph)
     position, owner = ragged(edge_first, layout.edge_sizes.index_select(0, graph))
-    shift = _shift(layout, graph).index_select(0, owner)
     return SubgraphBag(
         vertex,
         subgraph,
-        layout.ends.index_select(1, position).add_(shift),
+        layout.ends.index_select(1, position).add_(shift.index_select(0, owner)),
         layout.order.index_select(0, position),
         graph,
         layout.num_vertices,
         layout.num_edges,
         layout.num_graphs,
+        tuples=tuples,
     )
 
 
@@ -54,7 +62,8 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
     """
     edge_index = bag.edge_index
     if copies is not None:
-        both = copies.index_select(0, edge_index[0]) & copies.index_select(0, edge_index[1])
+        source, target = edge_index.unbind()
+        both = copies.index_select(0, source) & copies.index_select(0, target)
         edges = both if edges is None else both & edges
     kept_edges = None if edges is None else edges.nonzero().flatten()
     if kept_edges is not None:
@@ -73,13 +82,8 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
     return replace(bag, **changed)
 
 
-def position_of(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor) -> Tensor:
-    """Where the copy (v, s) stands in :func:`full_bag`."""
-    return _shift(layout, graph).index_select(0, subgraph) + vertex
-
-
-def _shift(layout: Layout, graph: Tensor) -> Tensor:
-    """From a vertex to its copy: what to add in each subgraph."""
+def vertex_shift(layout: Layout, graph: Tensor) -> Tensor:
+    """From a vertex to its copy in :func:`full_bag`: what to add in each subgraph, shape ``[subgraphs]``."""
     return starts(layout.sizes.index_select(0, graph)) - layout.first.index_select(0, graph)
 
 
@@ -90,7 +94,9 @@ def edge_position_of(layout: Layout, graph: Tensor, subgraph: Tensor, column: Te
     return starts(layout.edge_sizes[graph])[subgraph] + place[column] - layout.edge_first[graph[subgraph]]
 
 
-def induced_bag(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor) -> SubgraphBag:
+def induced_bag(
+    layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor, tuples: Tensor | None = None
+) -> SubgraphBag:
     """The subgraphs induced by the given vertices.
 
     Time and memory follow the copies and their neighbours in the batch, not subgraphs times vertices, so that
@@ -104,6 +110,8 @@ def induced_bag(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor)
         The graph of each subgraph, sorted; shape ``[subgraphs]``.
     subgraph, vertex
         The copies, in any order, repeats allowed; shape ``[copies]``.
+    tuples
+        Those of the bag.
     """
     keys = torch.unique(subgraph * layout.num_vertices + vertex)
     subgraph = keys // max(layout.num_vertices, 1)
@@ -123,6 +131,7 @@ def induced_bag(layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor)
         layout.num_vertices,
         layout.num_edges,
         layout.num_graphs,
+        tuples=tuples,
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags.bag import SubgraphBag
-from osan.bags.build import edge_position_of, full_bag, induced_bag, position_of, with_whole_graph
+from osan.bags.build import edge_position_of, full_bag, induced_bag, vertex_shift, with_whole_graph
 from osan.bags.edges import undirected_edges
 from osan.bags.enumerate import ego_copies, subsets_of, tuples_of, walks_of
 from osan.bags.layout import Layout, layout_of
@@ -211,22 +211,33 @@ def vertex_bag(
         The graph of each row, sorted.
     """
     check_operation(operation, deleted)
-    subgraph, place = (rows >= 0).nonzero(as_tuple=True)
-    bag = operated(layout, graph, subgraph, rows[subgraph, place], operation, deleted)
-    bag = replace(bag, tuples=rows, rank=first_rank(bag, rows) if ordered else None)
+    flat = rows.flatten()
+    there = (flat >= 0).nonzero().flatten()
+    subgraph, vertex = there // max(rows.size(1), 1), flat.index_select(0, there)
+    bag = operated(layout, graph, subgraph, vertex, operation, deleted, rows)
+    if ordered:
+        bag = replace(bag, rank=first_rank(bag, rows))
     return with_whole_graph(bag, layout) if whole_graph else bag
 
 
 def operated(
-    layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor, operation: Operation, deleted: Deleted
+    layout: Layout,
+    graph: Tensor,
+    subgraph: Tensor,
+    vertex: Tensor,
+    operation: Operation,
+    deleted: Deleted,
+    tuples: Tensor,
 ) -> SubgraphBag:
     """The bag that an operation makes of named pairs (subgraph, vertex)."""
     if operation == "select" and deleted == "masked":
-        return induced_bag(layout, graph, subgraph, vertex)
-    bag = full_bag(layout, graph)
-    named = torch.zeros(bag.num_copies, device=layout.device)
-    named[position_of(layout, graph, subgraph, vertex)] = 1
-    return operate_on_vertices(bag, 1 - named if operation == "delete" else named, operation, deleted)
+        return induced_bag(layout, graph, subgraph, vertex, tuples)
+    shift = vertex_shift(layout, graph)
+    bag = full_bag(layout, graph, tuples, shift)
+    chosen = torch.full((bag.num_copies,), float(operation == "delete"), device=layout.device)
+    # What is deleted is what a subgraph does not consist of.
+    chosen.index_fill_(0, shift.index_select(0, subgraph).add_(vertex), float(operation != "delete"))
+    return operate_on_vertices(bag, chosen, operation, deleted)
 
 
 def edge_blocks(layout: Layout, batch: Data) -> tuple[Tensor, Tensor, Tensor]:
@@ -274,8 +285,7 @@ def ego_bag(
         raise OsanError("mark_centre: the ego-net itself is marked (operation='mark'); mark one of the two")
     check_operation(operation, deleted)
     graph = layout.graph_of_vertex()[centres]
-    bag = operated(layout, graph, *ego_copies(layout, centres, hops), operation, deleted)
-    bag = replace(bag, tuples=centres[:, None])
+    bag = operated(layout, graph, *ego_copies(layout, centres, hops), operation, deleted, centres[:, None])
     if mark_centre:
         bag = replace(bag, mark=membership(bag, centres[:, None]))
     return with_whole_graph(bag, layout) if whole_graph else bag

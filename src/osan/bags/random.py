@@ -253,7 +253,7 @@ def _sample_subsets(
         left, rows = sizes.index_select(0, block), block.new_empty((block.numel(), 0))
         for taken in range(k):
             uniform = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(sizes.device)
-            place = (uniform * (left - taken)).long()
+            place = (uniform * (left - taken if taken else left)).long()
             if taken:
                 shifted = rows - torch.arange(taken, device=sizes.device)
                 place = place + (shifted <= place[:, None]).sum(dim=1)

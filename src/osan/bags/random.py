@@ -241,11 +241,6 @@ def _sample_subsets(
     sizes: Tensor, first: Tensor, k: int, m: int, generator: Generator, distinct: bool
 ) -> tuple[Tensor, Tensor]:
     check_size("k", k)
-    possible = torch.ones_like(sizes)
-    if distinct:
-        n, least = sizes.double(), sizes.clamp(max=k).double()
-        count = torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)
-        possible = count.exp().round()
 
     def draw(block: Tensor) -> Tensor:
         # One after another: the r-th of the things left is thing r + (number of i with c_i - i <= r),
@@ -261,7 +256,14 @@ def _sample_subsets(
             rows = torch.cat((rows, place[:, None]), dim=1).sort(dim=1).values if taken else place[:, None]
         return torch.where(rows == _NOTHING, -1, rows + first.index_select(0, block)[:, None])
 
-    return _sample(draw, possible, m, distinct)
+    if not distinct:
+        # Every block has a set, be it empty.
+        check_size("m", m)
+        block = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(m)
+        return draw(block), block
+    n, least = sizes.double(), sizes.clamp(max=k).double()
+    count = torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)
+    return _sample(draw, count.exp().round(), m, distinct)
 
 
 def _sample(

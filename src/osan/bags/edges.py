@@ -106,7 +106,9 @@ def maximum_spanning_forest(source: Tensor, target: Tensor, weights: Tensor, num
     # np.unique gives the first, hence heaviest, of parallel edges; places count from 1 as 0 means no edge.
     place = np.unique(low * num_vertices + high, return_index=True)[1]
     place = place[low[place] != high[place]]
-    matrix = csr_array((place + 1, (low[place], high[place])), shape=(num_vertices, num_vertices))
+    # SciPy before 1.15 takes 32-bit indices only.
+    ends = (low[place].astype(np.int32), high[place].astype(np.int32))
+    matrix = csr_array((place + 1, ends), shape=(num_vertices, num_vertices))
     tree = minimum_spanning_tree(matrix).data.astype(np.int64) - 1
     chosen = torch.zeros(source.numel(), dtype=torch.bool)
     chosen[torch.from_numpy(order[tree])] = True

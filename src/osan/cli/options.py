@@ -37,4 +37,6 @@ def progress_bar() -> Progress:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
-    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    # Before version 15 rich ends even a disabled bar with an empty line.
+    console.quiet = not console.is_terminal
+    return Progress(*columns, console=console, transient=True, disable=console.quiet)

@@ -1,6 +1,8 @@
 """The quick start does what it says, and the site has every page that it links."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ def test_training_ones_own_graphs_takes_at_most_fifteen_lines():
     assert len([line for line in block[1].splitlines() if line.strip()]) <= 15
 
 
-@pytest.mark.parametrize("page", ["index.md", "reproduce.md", "differences.md"])
+@pytest.mark.parametrize("page", ["index.md", "reproduce.md", "differences.md", "results.md"])
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)\)", (DOCS / page).read_text(encoding="utf-8"))
     assert [link for link in links if not (DOCS / link).exists()] == []
@@ -51,3 +53,29 @@ def test_commands_in_the_pages_exist():
     for page in ("index.md", "reproduce.md"):
         text = (DOCS / page).read_text(encoding="utf-8")
         assert set(re.findall(r"^\|? ?`?osan (\w+)", text, re.MULTILINE)) <= known
+
+
+def test_the_tables_of_results_are_what_their_commands_print():
+    subprocess.run([sys.executable, ROOT / "scripts" / "results_page.py", "--check"], check=True, cwd=ROOT)
+
+
+def test_published_results_are_of_the_plan():
+    """Every published run is one of the plan, each once, and no seed was picked."""
+    from osan.experiments.plans import read_plan
+    from osan.experiments.sweep import parse_seeds
+    from osan.report.records import read_records
+
+    groups = read_plan(ROOT / "results" / "plan.toml")
+    planned = [
+        (each.name, seed)
+        for group in groups
+        for seed in parse_seeds(group.seeds)
+        for each in group.settings()
+    ]
+    published = [(record.name, record.seed) for record in read_records(ROOT / "results" / "runs.csv")]
+    assert len(set(published)) == len(published)
+    assert set(published) <= set(planned)
+    # No seed was left out: the seeds of a setting are those that the plan begins with.
+    for name in {name for name, _ in published}:
+        seeds = sorted(seed for other, seed in published if other == name)
+        assert seeds == list(range(len(seeds)))

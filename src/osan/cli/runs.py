@@ -70,7 +70,7 @@ def runs(
 def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
     from osan.report.table import figure
 
-    header = ["run", "metric", "here", "paper", "runs", "epochs", "best epoch", "hours", "ms per graph"]
+    header = ["run", "metric", "here", "paper", "runs", "epochs", "hours", "ms per graph"]
     optional = {
         "samples apart": [group.separate for group in groups],
         "selected on test": [group.best_test for group in groups],
@@ -84,7 +84,6 @@ def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
             figure(group.paper, group.paper_std, 3),
             str(group.runs),
             f"{group.epochs:.0f}",
-            f"{group.best_epoch + 1:.0f}",
             _number(group.hours, 2),
             _number(group.inference, 2),
             *(_number(values[i], 3) for values in more.values()),

@@ -73,8 +73,9 @@ class OSAN(Module):
     ----------
     width, layers, out
         The width of all features, the number T of layers, and the number of predictions.
-    conv, edge_encoder, neighbourhood, marked, norm, activation, dropout, residual, last_activation, options
-        The layers: see :class:`osan.nn.Stack`.
+    activation, **layer_options
+        The layers (``conv``, ``edge_encoder``, ``neighbourhood``, ``marked``, ``norm``, ``dropout``,
+        ``residual``, ``last_activation``, ``options``): see :class:`osan.nn.Stack`.
     vertex_encoder, atomic, k, rank, num_ranks
         The initial features: see :class:`osan.nn.InitialFeatures`.
     aggregation

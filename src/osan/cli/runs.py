@@ -44,13 +44,14 @@ def runs(
         raise OsanError(
             f"no finished run in {source}" + (f" whose name begins with {under!r}" if under else "")
         )
-    shown: Sequence[Record] | Sequence[Group] = records if each else grouped(records)
+    groups = grouped(records)
+    shown: Sequence[Record] | Sequence[Group] = records if each else groups
     if json:
         print_json([asdict(row) for row in shown])
     elif format is Format.csv:
         typer.echo(to_csv(shown), nl=False)
     else:
-        header, rows = _each_cells(records) if each else _group_cells(grouped(records))
+        header, rows = _each_cells(records) if each else _group_cells(groups)
         if format is Format.markdown:
             typer.echo(markdown_table(header, rows))
             return

@@ -12,7 +12,7 @@ from typing import Any
 
 from osan.errors import OsanError
 from osan.experiments.recipes import recipes
-from osan.report.runs import Run, find_runs, over_repeats
+from osan.report.runs import Run, find_runs, is_under, over_repeats
 from osan.training.folder import PREDICTIONS
 
 
@@ -103,9 +103,7 @@ def read_records(path: Path, under: str = "") -> list[Record]:
                 f"{path}: expected the columns {', '.join(wanted)}, as osan runs --each writes them"
             )
         records = [_parsed(line, f"{path}, line {reader.line_num}") for line in reader]
-    return [
-        each for each in records if (each.name + "/").startswith(under.rstrip("/") + "/" if under else "")
-    ]
+    return [each for each in records if is_under(each.name, under)]
 
 
 def to_csv(rows: Sequence[Record] | Sequence[Group]) -> str:

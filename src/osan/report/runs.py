@@ -63,10 +63,17 @@ def find_runs(runs: Path, under: str = "") -> list[Run]:
             f"there is no folder of runs {runs}; osan train and osan sweep make it, or say --runs"
         )
     found = [read_run(path.parent) for path in runs.glob(f"**/seed-*/{SETTINGS}")]
-    chosen = [
-        run for run in found if (run.settings.name + "/").startswith(under.rstrip("/") + "/" if under else "")
-    ]
+    chosen = [run for run in found if is_under(run.settings.name, under)]
     return sorted(chosen, key=lambda run: (run.settings.name, run.settings.seed))
+
+
+def is_under(name: str, under: str) -> bool:
+    """Whether the first parts of a name are ``under``.
+
+    >>> is_under("zinc/gin/baseline", "zinc/gin"), is_under("zinc/gin/baseline", "zin"), is_under("exp", "")
+    (True, False, True)
+    """
+    return not under or (name + "/").startswith(under.rstrip("/") + "/")
 
 
 def read_run(folder: Path) -> Run:

@@ -23,6 +23,9 @@ def test_records_survive_the_file(molesol, tmp_path):
     path.write_text(path.read_text().replace("1.1,", "one,", 1))
     with pytest.raises(OsanError, match=r"runs.csv, line \d: value is 'one', expected a number"):
         read_records(path)
+    path.write_bytes(b"name,seed\n\xff\n")
+    with pytest.raises(OsanError, match=r"runs.csv cannot be read"):
+        read_records(path)
     path.write_text("name,seed\n")
     with pytest.raises(OsanError, match="expected the columns name, seed, repeat"):
         read_records(path)

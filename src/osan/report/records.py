@@ -95,14 +95,15 @@ def read_records(path: Path, under: str = "") -> list[Record]:
     if not path.is_file():
         found = (record_of(run) for run in find_runs(path, under))
         return [record for record in found if record is not None]
-    with path.open(encoding="utf-8", newline="") as stream:
-        reader = csv.DictReader(stream)
-        wanted = [field.name for field in fields(Record)]
-        if reader.fieldnames != wanted:
-            raise OsanError(
-                f"{path}: expected the columns {', '.join(wanted)}, as osan runs --each writes them"
-            )
-        records = [_parsed(line, f"{path}, line {reader.line_num}") for line in reader]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    reader = csv.DictReader(lines)
+    wanted = [field.name for field in fields(Record)]
+    if reader.fieldnames != wanted:
+        raise OsanError(f"{path}: expected the columns {', '.join(wanted)}, as osan runs --each writes them")
+    records = [_parsed(line, f"{path}, line {reader.line_num}") for line in reader]
     return [each for each in records if is_under(each.name, under)]
 
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
+import brute
 import numpy as np
 import pytest
 
 from osan.graphs import Graph
 from osan.wl import Test, distinguishes, refine, relabel, tuples
-
-spec = importlib.util.spec_from_file_location("brute", Path(__file__).with_name("brute.py"))
-brute = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(brute)
 
 TESTS = [
     Test("wl"),

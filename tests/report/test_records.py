@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from osan.cli import app
 from osan.errors import OsanError
 from osan.experiments.recipes import recipe
-from osan.report.records import Record, grouped, read_records, to_csv
+from osan.report.comparison import comparison
+from osan.report.records import Record, differences, grouped, read_records, to_csv
 from osan.report.runs import by_name, find_runs, summarise
 
 
@@ -19,7 +20,6 @@ def test_records_survive_the_file(molesol, tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text(to_csv(records))
     assert read_records(path) == records
-    assert read_records(path, "ogbg-molesol/gin/imle") == read_records(molesol, "ogbg-molesol/gin/imle")
     path.write_text(path.read_text().replace("1.1,", "one,", 1))
     with pytest.raises(OsanError, match=r"runs.csv, line \d: value is 'one', expected a number"):
         read_records(path)
@@ -53,7 +53,7 @@ def test_folds_of_one_split_are_one_repeat(write_run, tmp_path):
 
 
 def test_the_time_of_a_paused_run_is_not_counted():
-    record = Record("a", 0, 0, "mae", 1.0, 1.0, None, None, 100, 3, 2.0, 50, 0.5)
+    record = Record("a", 0, 0, "mae", 1.0, 1.0, None, None, None, 100, 3, 2.0, 50, 0.5)
     (group,) = grouped([record, replace(record, seed=1, repeat=1, epoch_seconds=4.0)])
     assert group.hours == pytest.approx(600 / 3600)
     assert group.inference == pytest.approx(10.0)
@@ -73,3 +73,48 @@ def test_the_command(molesol, tmp_path):
     rows = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/baseline"))
     assert (len(rows), rows[0]["runs"]) == (1, 3)
     assert "whose name begins with 'zinc'" in run(table, "--under", "zinc", code=1)
+    assert "-0.050 ± 0.050" in run(table, "--against", "ogbg-molesol/gin/baseline")
+    other = rows[0]["name"]
+    (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))
+    assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))
+    assert "leave out --each" in run(table, "--each", "--against", other, code=1)
+    picture = tmp_path / "runs.svg"
+    run(table, "--out", picture)
+    assert "gin/imle/delete-1-vertex/x3" in picture.read_text()
+    assert "ends in .svg or .png" in run(table, "--out", tmp_path / "runs.gif", code=1)
+
+
+def test_differences_are_over_common_seeds_of_one_dataset(molesol, write_run):
+    zinc = recipe("zinc/gin/baseline").settings
+    write_run(molesol, zinc, 0.2)
+    records = read_records(molesol)
+    imle = "ogbg-molesol/gin/imle/delete-1-vertex/x3"
+    found = differences(records, "ogbg-molesol/gin/baseline")
+    assert set(found) == {imle}  # not itself, not zinc, not what has no finished run
+    gaps = [0.9 - 1.0, 1.1 - 1.1]  # seeds 0 and 1; seed 2 failed
+    assert found[imle] == pytest.approx((fmean(gaps), stdev(gaps) / 2**0.5))
+    assert differences(records, "zinc/gin/baseline") == {}
+    with pytest.raises(OsanError, match="there is no finished run exp; there are ogbg-molesol/gin/baseline"):
+        differences(records, "exp")
+
+
+def test_gradients_are_averaged_over_epochs(write_run, tmp_path):
+    settings = recipe("ogbg-molesol/gin/imle/delete-1-vertex/x3").settings
+    metrics = "epoch,train_loss,val_rmse,seconds,gradients\n0,1,1,2,0.25\n1,1,1,2,0.75\n"
+    write_run(tmp_path, settings, 1.0, metrics=metrics)
+    (group,) = grouped(read_records(tmp_path))
+    assert group.gradients == 0.5
+
+
+def test_the_picture_has_a_panel_per_dataset_and_a_line_per_setting(molesol, write_run):
+    write_run(molesol, recipe("zinc/gin/baseline").settings, 0.2)
+    figure = comparison(grouped(read_records(molesol)))
+    first, second = figure.axes
+    assert [label.get_text() for label in first.get_yticklabels()] == [
+        "gin/baseline  (3)",
+        "gin/imle/delete-1-vertex/x3  (2)",
+    ]
+    here, paper = first.containers
+    assert here[0].get_xdata() == pytest.approx([1.1, 1.0])
+    assert paper[0].get_xdata() == pytest.approx([1.193, 1.053])
+    assert second.get_title(loc="left").startswith("zinc: rmse")

@@ -23,9 +23,10 @@ def demo(
     from osan.cli.sweep import follow
     from osan.experiments.demo import NAMES, demo_settings
     from osan.experiments.sweep import available_cpus, plan, run_locally
-    from osan.report.drawing import checked_suffix, save_picture
+    from osan.report.drawing import save_picture
     from osan.report.explain import explain
     from osan.report.page import write_page
+    from osan.report.pictures import checked_suffix
     from osan.report.runs import by_name, find_runs, summarise
     from osan.training.folder import run_folder
 

@@ -19,9 +19,10 @@ def explain(
     json: Json = False,
 ) -> None:
     """Say, and draw, how often each vertex or edge is chosen in each subgraph."""
-    from osan.report.drawing import checked_suffix, save_picture
+    from osan.report.drawing import save_picture
     from osan.report.explain import explain as explained
     from osan.report.explain import first_arcs
+    from osan.report.pictures import checked_suffix
 
     if out is not None:
         checked_suffix(out)

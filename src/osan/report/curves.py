@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -80,15 +79,3 @@ def _mean(lines: Sequence[np.ndarray]) -> np.ndarray:
         row[: len(line)] = line
     counts = (~np.isnan(table)).sum(axis=0)
     return np.where(counts, np.nansum(table, axis=0) / np.maximum(counts, 1), np.nan)
-
-
-def svg(figure: Figure) -> str:
-    """A figure as an SVG element, without the XML header, so that it can stand inside a page."""
-    import matplotlib
-
-    stream = io.StringIO()
-    # Text stays text and ids do not change from run to run.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "osan", "font.family": "sans-serif"}):
-        figure.savefig(stream, format="svg", metadata={"Date": None})
-    text = stream.getvalue()
-    return text[text.index("<svg") :]

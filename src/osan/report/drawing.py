@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,11 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from osan.errors import OsanError
-from osan.report.curves import svg
 from osan.report.explain import Frequencies, first_arcs
 from osan.report.molecule import draw_molecule, is_molecule
 from osan.report.palette import shade
+from osan.report.pictures import checked_suffix, rendered
 from osan.training.folder import write_bytes
-
-_SUFFIXES = ("svg", "png")
 
 
 def save_picture(found: Frequencies, path: Path) -> None:
@@ -25,24 +21,11 @@ def save_picture(found: Frequencies, path: Path) -> None:
     write_bytes(path, picture(found, checked_suffix(path)))
 
 
-def checked_suffix(path: Path) -> str:
-    """``"svg"`` or ``"png"``; another one is an error."""
-    suffix = path.suffix.lower().lstrip(".")
-    if suffix not in _SUFFIXES:
-        raise OsanError(f"{path}: a picture ends in .svg or .png")
-    return suffix
-
-
 def picture(found: Frequencies, suffix: str = "svg") -> bytes:
     """The picture as the bytes of a file."""
     if is_molecule(found.graph) and find_spec("rdkit") is not None:
         return draw_molecule(found, suffix)
-    figure = draw_graph(found)
-    if suffix == "svg":
-        return svg(figure).encode()
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=150)
-    return stream.getvalue()
+    return rendered(draw_graph(found), suffix)
 
 
 def draw_graph(found: Frequencies, limit: int = 6) -> Any:

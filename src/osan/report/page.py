@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from osan import __version__
 from osan.errors import OsanError
 from osan.experiments.recipes import recipes, tables
-from osan.report.curves import curves, svg
+from osan.report.curves import curves
+from osan.report.pictures import svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarise
 from osan.report.table import Line, figure, headings, rows_of, table_lines
 from osan.training.folder import ENVIRONMENT, read_json, write_bytes

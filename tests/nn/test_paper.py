@@ -48,7 +48,11 @@ def test_sizes(dataset):
     if pooling == "set2set":
         assert model.inner.set2set.processing_steps == 6
     if dataset == "zinc-pna":
-        assert {layer.conv.towers for layer in model.stack.layers} == {4}
+        for layer in model.stack.layers:
+            assert layer.conv.towers == 4
+            # As in PyG's example, which the paper follows: every tower sees all features.
+            assert [tower[0].in_channels for tower in layer.conv.pre_nns] == [3 * width] * 4
+            assert [tower[0].out_channels for tower in layer.conv.post_nns] == [width // 4] * 4
     if kind is GINEConv and not dataset.startswith("ogbg"):
         # "A 2-layer MLP to map them to the same number of components as the vertex features."
         encoders = [layer.edge_encoder for layer in model.stack.layers]

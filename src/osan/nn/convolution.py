@@ -119,7 +119,7 @@ def make_conv(
     degrees
         Histogram of the degrees of the training graphs, for PNA (``PNAConv.get_degree_histogram``).
     towers, edges
-        PNA's towers, and whether it looks at edge features.
+        PNA's towers, each of which sees all features, and whether it looks at edge features.
     """
     if callable(name):
         return name(width)
@@ -132,9 +132,14 @@ def make_conv(
         if degrees is None:
             raise OsanError("degrees: PNA needs the histogram of degrees of the training graphs, got none")
         return WeightedPNAConv(
-            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width if edges else None,
-            towers=towers, divide_input=towers > 1,
-        )  # fmt: skip
+            width,
+            width,
+            list(AGGREGATORS),
+            list(SCALERS),
+            degrees,
+            edge_dim=width if edges else None,
+            towers=towers,
+        )
     raise OsanError(f"conv: expected 'gin', 'gine', 'gcn', 'pna' or a function of the width, got {name!r}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -15,11 +15,20 @@ def evaluate(
     run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
     split: Annotated[str, typer.Option(help="train, val or test.")] = "test",
     samples: Annotated[int | None, typer.Option(min=1, help="Perturbed samples R.")] = None,
+    noise: Annotated[
+        str, typer.Option(help="Other noise than the run's: gumbel, sum-of-gamma, gaussian or none.")
+    ] = "",
+    noise_scale: Annotated[float, typer.Option(min=0, help="Its factor.")] = 1.0,
     data: Annotated[Path | None, typer.Option(help="Folder of raw files (default: $OSAN_DATA).")] = None,
     as_json: Json = False,
 ) -> None:
-    """Score the best model of a run again, on any split and with any number of samples."""
-    from osan.training.evaluation import predictions, scores
+    """Score the best model of a run again, on any split, with any number of samples and any noise.
+
+    Where the choice of subgraphs is learned, it also says how much the choices of different samples agree
+    (Cohen's kappa): 0 where noise alone decides, 1 where the subgraphs are always the same.
+    """
+    from osan.selection import Noise
+    from osan.training.evaluation import predictions, sample_agreement, scores
     from osan.training.run import load_model
     from osan.training.tasks import load_task
 
@@ -27,9 +36,14 @@ def evaluate(
         raise OsanError(f"--split: expected train, val or test, got {split!r}")
     learner, settings, info = load_model(run)
     graphs = load_task(settings, data).splits[split]
-    values = scores(predictions(learner, graphs, settings.training.batch_size, samples), graphs.y, info)
+    other = Noise(cast(Any, noise), noise_scale) if noise else None
+    size = settings.training.batch_size
+    values = scores(predictions(learner, graphs, size, samples, other), graphs.y, info)
+    kappa = sample_agreement(learner, graphs, size, noise=other)
     if as_json:
-        print_json({"run": str(run), "split": split, "graphs": len(graphs), **values})
+        print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, "agreement": kappa})
         return
     for name, value in values.items():
         typer.echo(f"{split} {name} {value:.4f} ({len(graphs)} graphs)")
+    if kappa is not None:
+        typer.echo(f"{split} agreement of samples {kappa:.4f}")

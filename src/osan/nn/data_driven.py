@@ -218,19 +218,8 @@ class DataDrivenOSAN(nn.Module):
             A PyG explanation of the batch with ``frequency`` of shape ``[vertices, m]`` or ``[edges, m]``,
             its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, and the ``weights``.
         """
-        if self.policy.count == "all":
-            raise OsanError(
-                "explain: with a policy 'x all' nothing is chosen, so there is nothing to explain"
-            )
-        problem = pose(self.policy, batch)
-        training = self.training
-        self.eval()
-        try:
-            with torch.no_grad():
-                weights = self.weigh(batch, problem)
-                chosen = [one.choice != 0 for one in self._sampled(batch, problem, weights, samples)]
-        finally:
-            self.train(training)
+        weights, selected = self.drawn(batch, samples)
+        chosen = [one.choice != 0 for one in selected]
         frequency = torch.stack(chosen).to(weights.dtype).mean(0)
         masks = (
             {"edge_mask": frequency.mean(1)}
@@ -241,6 +230,20 @@ class DataDrivenOSAN(nn.Module):
         explanation = Explanation(**kept, **masks, frequency=frequency, weights=weights)
         explanation.num_nodes = batch.num_nodes
         return explanation
+
+    def drawn(self, batch: Data, samples: int) -> tuple[Tensor, tuple[Selected, ...]]:
+        """The weights of a batch and samples of the evaluation noise, without a look at the subgraphs."""
+        if self.policy.count == "all":
+            raise OsanError("with a policy 'x all' nothing is chosen, so there is nothing to draw or explain")
+        problem = pose(self.policy, batch)
+        training = self.training
+        self.eval()
+        try:
+            with torch.no_grad():
+                weights = self.weigh(batch, problem)
+                return weights, self._sampled(batch, problem, weights, samples)
+        finally:
+            self.train(training)
 
     def _sampled(self, batch: Data, problem: Problem, weights: Tensor, samples: int) -> tuple[Selected, ...]:
         randomness = Randomness.of(batch, self.seed)

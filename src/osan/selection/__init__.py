@@ -1,5 +1,6 @@
 """Learning which subgraphs to look at: policies, solvers, noise, gradient estimators, auxiliary losses."""
 
+from osan.selection.agreement import agreement
 from osan.selection.auxiliary import cosine_similarity, uniform_divergence
 from osan.selection.estimator import Estimator, Random
 from osan.selection.everything import all_subgraphs
@@ -25,6 +26,7 @@ __all__ = [
     "Selected",
     "Selection",
     "StraightThrough",
+    "agreement",
     "all_subgraphs",
     "cosine_similarity",
     "pose",

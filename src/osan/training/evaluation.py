@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from osan.data import FlatDataset
 from osan.nn import DataDrivenOSAN
+from osan.selection import Noise, agreement
 from osan.training.batches import Batches
 from osan.training.build import predict
 from osan.training.folder import write_bytes
@@ -25,26 +27,34 @@ REPEATS = 5
 
 
 @contextmanager
-def evaluating(learner: Learner, samples: int | None = None) -> Iterator[None]:
-    """Evaluation mode without gradients, with another number of samples if asked for."""
+def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None = None) -> Iterator[None]:
+    """Evaluation mode without gradients, with another number of samples or other noise if asked for."""
     model, training = learner.model, learner.training
-    before = model.samples if isinstance(model, DataDrivenOSAN) else 1
     learner.eval()
+    before: dict[str, Any] = {}
+    if isinstance(model, DataDrivenOSAN):
+        before = {"samples": model.samples, "evaluation_noise": model.evaluation_noise}
+        model.samples = model.samples if samples is None else samples
+        model.evaluation_noise = model.evaluation_noise if noise is None else noise
     try:
-        if samples is not None and isinstance(model, DataDrivenOSAN):
-            model.samples = samples
         with torch.inference_mode():
             yield
     finally:
         learner.train(training)
-        if isinstance(model, DataDrivenOSAN):
-            model.samples = before
+        for name, value in before.items():
+            setattr(model, name, value)
 
 
-def predictions(learner: Learner, graphs: FlatDataset, batch_size: int, samples: int | None = None) -> Tensor:
+def predictions(
+    learner: Learner,
+    graphs: FlatDataset,
+    batch_size: int,
+    samples: int | None = None,
+    noise: Noise | None = None,
+) -> Tensor:
     """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``."""
     device = next(learner.model.parameters()).device
-    with evaluating(learner, samples):
+    with evaluating(learner, samples, noise):
         parts = [
             learner.renormalised(predict(learner.model, batch.to(device))[0]).cpu()
             for batch in Batches(graphs, batch_size)
@@ -76,6 +86,31 @@ def spread(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tens
     """
     values = meaning(each_sample(learner, graphs, batch_size), learner.info)
     return values.mean(0), values.std(0, correction=0)
+
+
+def sample_agreement(
+    learner: Learner,
+    graphs: FlatDataset,
+    batch_size: int,
+    samples: int = 5,
+    noise: Noise | None = None,
+) -> float | None:
+    """Cohen's kappa between the choices of different samples, see :func:`osan.selection.agreement`.
+
+    0 means that noise alone decides which subgraphs are looked at, 1 that they are always the same. ``None``
+    where nothing is learned, or where there is no choice.
+    """
+    model = learner.model
+    if not (isinstance(model, DataDrivenOSAN) and learner.learns_selection):
+        return None
+    device = next(model.parameters()).device
+    excess = most = 0.0
+    with evaluating(learner, samples, noise):
+        for batch in Batches(graphs, batch_size):
+            _, selected = model.drawn(batch.to(device), samples)
+            parts = agreement([one.choice for one in selected], selected[0].problem.ground)
+            excess, most = excess + parts[0].sum().item(), most + parts[1].sum().item()
+    return excess / most if most > 0 else None
 
 
 def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:

@@ -81,6 +81,28 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert rejected == ["line,smiles,reason", "3,no molecule,unreadable SMILES", "5,*CC,unknown atom"]
 
 
+def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):
+    shown = run("explain", own_run, "c1cc[nH]c1", "--samples", "2").stdout
+    assert "c1cc[nH]c1: delete 1 vertex x 2" in shown
+    rows = [line.split("│")[1].strip() for line in shown.splitlines() if line.startswith("│")]
+    assert rows == ["0 C", "1 C", "2 C", "3 N", "4 C"]
+
+
+def test_the_printed_folder_can_be_pasted_into_a_shell(tmp_path):
+    """Whatever the table and its columns are called."""
+    molecules(tmp_path / "my molecules.csv")
+    text = (tmp_path / "my molecules.csv").read_text().replace("size", "size [nm]", 1)
+    (tmp_path / "my molecules.csv").write_text(text)
+    words = ("--smiles", "mol", "--target", "size [nm]", "--target", "other", *TINY)
+    printed = run("train", "my molecules.csv", *words).stdout
+    pasted = subprocess.run(
+        f"printf %s {printed.strip().split('run folder ')[1]}", shell=True, capture_output=True, text=True
+    )
+    assert settings_of(tmp_path / pasted.stdout).data.targets == ["size [nm]", "other"]
+    # Nothing but the name of the table itself needs quotes.
+    assert "data.targets=size__nm_+other,network.layers=2" in printed
+
+
 def test_predictions_of_the_run_are_those_of_predict(own_run, tmp_path):
     """Whatever the batches, the mean over samples of the test graphs is what the run wrote for them."""
     from osan.training.evaluation import predictions, spread

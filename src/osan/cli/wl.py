@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress_bar
+from osan.cli.options import Json, MaxMemory, console, memory_limit, print_json, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -103,7 +103,6 @@ def colour(
             }
         )
         return
-    from rich.console import Console
     from rich.table import Table
 
     end = "stable" if colouring.stable else "stopped"
@@ -122,7 +121,7 @@ def colour(
             distinct,
         )
         table.add_row(*map(str, row))
-    Console().print(table)
+    console().print(table)
 
 
 def _follow(bar: Progress, title: str, rounds: int | None) -> Callable[[int, int], None]:
@@ -244,7 +243,6 @@ def _is_pair_file(file: Path) -> bool:
 
 
 def _print_survey(rows: list[CorpusRow]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="pairs separated")
@@ -263,4 +261,4 @@ def _print_survey(rows: list[CorpusRow]) -> None:
         table.add_row("all", str(sum(row.pairs for row in rows)), *sums)
     table.add_section()
     table.add_row("seconds", "", *(f"{sum(row.seconds[n] for row in rows):.1f}" for n in names))
-    Console().print(table)
+    console().print(table)

@@ -173,6 +173,11 @@ class DataDrivenOSAN(nn.Module):
                     f"upstream: expected {self.policy.count} columns, one per subgraph of policy "
                     f"{str(self.policy)!r}, not weights of shape {list(weights.shape)}"
                 )
+            if self.policy.weighs_edges and len(weights) == batch.num_nodes != problem.ground.num_rows:
+                raise OsanError(
+                    f"upstream: policy {str(self.policy)!r} weighs edges, of which there are "
+                    f"{problem.ground.num_rows}, not the {len(weights)} vertices; build it with edges=True"
+                )
             return weights
         return torch.zeros(problem.ground.num_rows, int(self.policy.count), device=batch.edge_index.device)
 
@@ -218,6 +223,8 @@ class DataDrivenOSAN(nn.Module):
             A PyG explanation of the batch with ``frequency`` of shape ``[vertices, m]`` or ``[edges, m]``,
             its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, and the ``weights``.
         """
+        if samples < 1:
+            raise OsanError(f"explain: samples must be at least 1, not {samples!r}")
         if self.policy.count == "all":
             raise OsanError(
                 "explain: with a policy 'x all' nothing is chosen, so there is nothing to explain"

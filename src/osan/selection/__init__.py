@@ -1,7 +1,7 @@
 """Learning which subgraphs to look at: policies, solvers, noise, gradient estimators, auxiliary losses."""
 
 from osan.selection.auxiliary import cosine_similarity, uniform_divergence
-from osan.selection.estimator import Estimator, Random
+from osan.selection.estimator import Draw, Estimator, Random, perturbed
 from osan.selection.everything import all_subgraphs
 from osan.selection.imle import IMLE, AdaptiveIMLE
 from osan.selection.noise import Noise
@@ -15,6 +15,7 @@ __all__ = [
     "IMLE",
     "SIMPLE",
     "AdaptiveIMLE",
+    "Draw",
     "Estimator",
     "Noise",
     "Policy",
@@ -27,6 +28,7 @@ __all__ = [
     "StraightThrough",
     "all_subgraphs",
     "cosine_similarity",
+    "perturbed",
     "pose",
     "uniform_divergence",
 ]

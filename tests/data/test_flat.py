@@ -22,7 +22,7 @@ def test_a_dataset_shows_what_it_holds_not_all_of_it():
 
 
 def test_the_flat_loader_says_what_it_takes():
-    with pytest.raises(OsanError, match="expected a FlatDataset, got list; osan.data.flatten makes one"):
+    with pytest.raises(OsanError, match=r"expected a FlatDataset, got list; osan\.data\.flatten"):
         FlatLoader([random_graph(0, 3, 4)], batch_size=1)
 
 

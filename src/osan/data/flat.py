@@ -171,8 +171,8 @@ class FlatLoader:
     ) -> None:
         if not isinstance(dataset, FlatDataset):
             raise OsanError(
-                f"dataset: expected a FlatDataset, got {type(dataset).__name__}; osan.data.flatten makes one of "
-                "PyG Data, or take PyG's DataLoader"
+                f"dataset: expected a FlatDataset, got {type(dataset).__name__}; "
+                "osan.data.flatten makes one of PyG Data, or take PyG's DataLoader"
             )
         if batch_size < 1:
             raise OsanError(f"batch_size must be at least 1, got {batch_size}")

@@ -141,9 +141,7 @@ def make_conv(
 
 def _own_conv(make: Callable[[int], Module], width: int) -> Module:
     """The layer that a user's function makes, once it is clear that it is one."""
-    expected = (
-        "conv: expected a function from the width to a layer, such as lambda width: GATConv(width, width)"
-    )
+    expected = "conv: expected a function from the width to a layer, such as lambda w: GATConv(w, w)"
     if isinstance(make, Module):
         raise OsanError(
             f"{expected}; got the layer {type(make).__name__} itself, but each layer needs its own"

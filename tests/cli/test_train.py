@@ -81,6 +81,21 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert rejected == ["line,smiles,reason", "3,no molecule,unreadable SMILES", "5,*CC,unknown atom"]
 
 
+def test_evaluate_says_when_the_table_has_changed(tmp_path):
+    """Other rows make another split; without a word, graphs of the training split would be scored as test."""
+    molecules(tmp_path / "a.csv")
+    run("train", "a.csv", "--smiles", "mol", "--target", "size", "--name", "mine", *TINY)
+    same = run("evaluate", "runs/mine/seed-0", "--json")
+    assert same.stderr == ""
+    text = (tmp_path / "a.csv").read_text()
+    (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
+    changed = run("evaluate", "runs/mine/seed-0", "--json")
+    assert "is not what it was when the run was trained" in changed.stderr
+    assert json.loads(changed.stdout)["graphs"] == 4
+    (tmp_path / "a.csv").write_text(text + "CCCCCCCCCCCCCCCCO,18,0\n")
+    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+
+
 def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):
     shown = run("explain", own_run, "c1cc[nH]c1", "--samples", "2").stdout
     assert "c1cc[nH]c1: delete 1 vertex x 2" in shown

@@ -26,7 +26,14 @@ def evaluate(
     if split not in ("train", "val", "test"):
         raise OsanError(f"--split: expected train, val or test, got {split!r}")
     learner, settings, info = load_model(run)
-    graphs = load_task(settings, data).splits[split]
+    task = load_task(settings, data)
+    if info.fingerprint and info.fingerprint != task.fingerprint:
+        typer.echo(
+            f"osan: {settings.data.dataset} is not what it was when the run was trained; its {split} split "
+            "may hold other graphs, even such that the model was trained on",
+            err=True,
+        )
+    graphs = task.splits[split]
     values = scores(predictions(learner, graphs, settings.training.batch_size, samples), graphs.y, info)
     if as_json:
         print_json({"run": str(run), "split": split, "graphs": len(graphs), **values})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -136,6 +137,16 @@ class Task:
     def splits(self) -> dict[str, FlatDataset]:
         """The three splits by name."""
         return {"train": self.train, "val": self.val, "test": self.test}
+
+    @property
+    def fingerprint(self) -> str:
+        """A checksum of targets, sizes and splits: another one means other data."""
+        whole = self.train
+        parts = [whole.tensors["y"], whole.vertex_ptr, whole.edge_ptr, *(s.ids for s in self.splits.values())]
+        digest = hashlib.sha256()
+        for part in parts:
+            digest.update(str(tuple(part.shape)).encode() + part.contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
 
 def make_task(

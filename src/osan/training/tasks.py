@@ -81,7 +81,7 @@ class TaskInfo:
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
     vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalised, ``classes`` where
-    they have no names.
+    they have no names. ``fingerprint`` is that of the data the network was trained on.
     """
 
     dataset: str
@@ -97,6 +97,7 @@ class TaskInfo:
     degrees: tuple[int, ...]
     num_ranks: int
     classes: tuple[str, ...] = ()
+    fingerprint: str = ""
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -118,6 +119,7 @@ class TaskInfo:
             degrees=degree_histogram(task),
             num_ranks=max(int(part.num_vertices.max()) for part in task.splits.values()),
             classes=task.classes,
+            fingerprint=task.fingerprint,
         )
 
     @property

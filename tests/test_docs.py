@@ -35,6 +35,29 @@ def test_links_lead_somewhere(page):
     assert [link for link in links if not (DOCS / link).exists()] == []
 
 
+def test_settings_that_follow_the_authors_code_are_what_the_page_says():
+    """The last column of the table: every setting exists, and what is built of it is the code's choice."""
+    from osan.selection import Noise
+    from osan.training.build import evaluation_noise
+    from osan.training.settings import Settings, parsed_changes
+
+    text = (DOCS / "differences.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]
+    changes = {row[0]: re.findall(r"`([a-z_.]+) = ([^`]+)`", row[3]) for row in rows}
+    changed = {
+        name: Settings().changed(parsed_changes([f"{key}={value}" for key, value in pairs]))
+        for name, pairs in changes.items()
+        if pairs
+    }
+    assert len(changed) >= 5
+    assert all(settings.differences(Settings()) for settings in changed.values())
+    # Gaussian noise of 0.1 std(theta), as the row says.
+    assert evaluation_noise(changed["noise in evaluation"].selection) == Noise("gaussian", 0.1)
+    assert changed["model selection on EXP"].data.validate_on_test
+    assert changed["auxiliary loss"].selection.auxiliary == "uniform"
+    assert changed["messages in ordered subgraphs"].selection.deleted == "unpooled"
+
+
 def test_every_page_of_the_menu_is_there():
     def pages(entry):
         for value in entry.values() if isinstance(entry, dict) else entry:

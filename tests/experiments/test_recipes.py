@@ -1,18 +1,21 @@
 """The paper's rows as recipes: complete, told apart, and every one of them trains."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
 
+from osan.data.loading import find
 from osan.errors import OsanError
 from osan.experiments.figures import paper_rows, tables
 from osan.experiments.recipes import recipe, recipes, settings_for
 from osan.nn import DataDrivenOSAN
+from osan.selection import Policy
 from osan.training.batches import Batches
 from osan.training.build import build
 from osan.training.evaluation import predictions, scores
-from osan.training.module import Learner
+from osan.training.module import Learner, decay_factor
 from osan.training.tasks import TaskInfo
 
 
@@ -85,16 +88,70 @@ def test_some_recipes_as_the_paper_words_them(key, policy, estimator, auxiliary)
     assert choice.lam == (1.0 if policy.startswith("tree") else 10.0)
 
 
+def setting_of(row):
+    """What a row of the paper's tables says, field by field: policy, estimator and auxiliary loss."""
+    if row.method == "Baseline":
+        return None, "imle", "none"
+    count = "all" if row.subgraphs == "all" else int(row.subgraphs)
+    learned = row.method not in ("Random", "ESAN", "I-MLE ablation")
+    if row.operation == "MST":
+        policy = Policy("select", "tree", count=count)
+    elif row.type.endswith("-Ego"):
+        policy = Policy(row.operation.lower(), "ego", int(row.type.split("-")[0]), count=count)
+    else:
+        # "All vertices" of ESAN: every subgraph without one of them.
+        size = 1 if row.size == "all" else int(row.size)
+        policy = Policy(row.operation.lower(), row.type.lower(), size, count=count)
+    policy = replace(policy, ordered=row.method == "I-MLE ordered", cover=row.method == "I-MLE covered")
+    return policy, "random" if row.method == "Random" else "imle", "cosine" if learned else "none"
+
+
+def test_every_recipe_has_the_setting_of_its_rows():
+    like = {"PNA": "zinc-pna", "DS-GNN": "zinc-esan"}
+    for each in recipes().values():
+        data, choice = each.settings.data, each.settings.selection
+        found = (Policy.parse(choice.policy) if choice.policy else None, choice.estimator, choice.auxiliary)
+        for row in each.rows:
+            assert found == setting_of(row), each.key
+            assert data.dataset == row.dataset
+            assert (data.metric or find(row.dataset).metric) == row.metric.lower()
+            assert each.settings.network.like == like.get(row.downstream, row.dataset)
+        if choice.estimator == "imle":
+            assert choice.lam == (1.0 if choice.policy.startswith("tree") else 10.0)
+        assert choice.deleted == ("isolated" if "/ds-gnn/" in each.key else "masked")
+        assert (choice.noise, choice.evaluation_noise, choice.samples) == ("gumbel", None, 5)
+        assert not choice.whole_graph
+        # Only the baseline on QM9 sees distances.
+        assert data.options == ({"distances": True} if each.key == "qm9/gin/baseline" else {})
+        assert each.runs == (50 if row.dataset == "exp" else 5)
+
+
+# "Additional experimental details": batch size (of the authors' configurations), epochs at least and at most,
+# patience, factor of the decay and the epochs at which it comes.
+LONG = (700, 1000, 100, 0.316, [400, 600])
+PROTOCOLS = {
+    "zinc/gin": (128, *LONG),
+    "zinc/pna": (128, *LONG),
+    "zinc/ds-gnn": (128, 400, 400, None, 1.0, []),
+    "alchemy/gin": (64, *LONG),
+    "qm9/gin": (64, *LONG),
+    "ogbg-molesol/gin": (32, 100, 100, None, 1.0, []),
+    "ogbg-molbace/gin": (32, 100, 100, None, 1.0, []),
+    "exp/gin": (32, 350, 350, None, 0.5, [50, 100, 150, 200, 250, 300]),
+    "proteins/gin": (128, 400, 400, None, 0.316, [150, 300]),
+}
+
+
 def test_protocols_of_the_appendix():
-    """ "Additional experimental details", dataset by dataset."""
-    zinc = recipe("zinc/gin/baseline").settings.training
-    assert (zinc.min_epochs, zinc.patience, zinc.decay, zinc.milestones) == (700, 100, 0.316, [400, 600])
-    exp = recipe("exp/gin/baseline").settings.training
-    assert (exp.epochs, exp.decay, exp.decay_every) == (350, 0.5, 50)
-    molesol = recipe("ogbg-molesol/gin/baseline").settings.training
-    assert (molesol.epochs, molesol.decay) == (100, 1.0)
-    proteins = recipe("proteins/gin/baseline").settings.training
-    assert (proteins.epochs, proteins.decay, proteins.milestones) == (400, 0.316, [150, 300])
+    for each in recipes().values():
+        batch, least, most, patience, decay, epochs = PROTOCOLS["/".join(each.key.split("/")[:2])]
+        training = each.settings.training
+        assert (training.batch_size, training.patience) == (batch, patience)
+        assert (training.min_epochs, training.epochs) == (least, most)
+        rates = [decay_factor(training, epoch) for epoch in range(most)]
+        assert rates == pytest.approx([decay ** sum(e <= epoch for e in epochs) for epoch in range(most)])
+        # Adam with its default rate for both parts, the decay for the downstream part alone.
+        assert training.learning_rate == training.upstream_learning_rate == 1e-3
 
 
 def test_unknown_recipes_and_networks():

@@ -231,6 +231,15 @@ def test_layers(name, norm, train):
     compare(lambda: osan(**options), bag, slow_subsets(1, operation), torch.float64, train)
 
 
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("neighbourhood", ["edges", "all"])
+def test_vertices_that_are_only_left_out_of_the_pooling(neighbourhood, norm):
+    """They send messages, to all vertices too, and count in batch norms, like all others."""
+    make = partial(osan, neighbourhood=neighbourhood, norm=norm)
+    subs = slow_subsets(1, "delete", "unpooled")
+    compare(make, bags.all_subsets(BATCH, 1, deleted="unpooled"), subs, torch.float64)
+
+
 @pytest.mark.parametrize("task", ["graph", "vertex"])
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
 @pytest.mark.parametrize("pool", ["sum", "mean", "max", "attention", "set2set"])

@@ -5,9 +5,9 @@ from dataclasses import replace
 import networkx as nx
 import pytest
 import torch
-from torch_geometric.data import Batch
+from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GATConv, SAGEConv
-from torch_geometric.utils import from_networkx
+from torch_geometric.utils import from_networkx, subgraph
 
 from osan import bags, nn
 from osan.errors import OsanError
@@ -142,6 +142,25 @@ def test_dss_ignores_removed_copies():
     thick = run(model, bags.from_choice(BATCH, choice.clone().requires_grad_()))
     assert torch.allclose(thin[0], thick[0], rtol=0, atol=1e-10)
     assert_same(thin[1], thick[1])
+
+
+@pytest.mark.parametrize("conv", ["gin", "gine"])
+@pytest.mark.parametrize("thick", [False, True])
+def test_dss_on_a_vertex_that_no_subgraph_has_is_dss_on_the_graph_without_it(conv, thick):
+    torch.manual_seed(1)
+    options = {"vertex_encoder": nn.Categorical([3], WIDTH), "conv": conv}
+    if conv == "gine":
+        options["edge_encoder"] = lambda: nn.EdgeMLP([3], WIDTH)
+    model = nn.DSSNetwork(WIDTH, 2, 2, **options).double()
+    graph = BATCH[3]  # six vertices
+    rest = torch.tensor([0, 1, 2, 3, 5])
+    edge_index, edge_attr = subgraph(rest, graph.edge_index, graph.edge_attr, relabel_nodes=True)
+    smaller = Data(x=graph.x[rest], edge_index=edge_index, edge_attr=edge_attr)
+    choice = torch.tensor([[1.0, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 0], [1, 1, 0]])
+    choice = choice.double().requires_grad_(thick)
+    found = model(graph, bags.from_choice(graph, choice))
+    expected = model(smaller, bags.from_choice(smaller, choice.detach()[rest]))
+    assert torch.allclose(found, expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["gin", "gine", "gcn", "pna", "all"])

@@ -35,6 +35,25 @@ def test_losses_equal_their_definitions_graph_by_graph(sizes, m, seed):
         assert divergence[graph].item() == pytest.approx(kl, abs=1e-9)
 
 
+@pytest.mark.parametrize("m", [100, 1000])
+def test_many_subgraphs_in_single_precision(m):
+    """Sums of masks from 0 to m, beside graphs whose sums are all equal or all 0, and an empty one."""
+    batch = Batch.from_data_list([data(nx.empty_graph(n)) for n in (5, 4, 3, 0)])
+    choice = torch.zeros(12, m)
+    for vertex in range(5):
+        choice[vertex, : vertex * m // 4] = 1
+    choice[5:9, : m // 50] = 1
+    choice.requires_grad_()
+    divergence = uniform_divergence(choice, vertices(batch))
+    divergence.sum().backward()
+    total = choice.detach()[:5].sum(1).double()
+    expected = torch.logsumexp(total, 0) - total.mean() - torch.log(torch.tensor(5.0).double())
+    assert divergence.tolist() == pytest.approx([expected.item(), 0.0, 0.0, 0.0], rel=1e-6, abs=1e-5)
+    slope = torch.softmax(total, 0) - 1 / 5
+    assert torch.allclose(choice.grad[:5].double(), slope[:, None].expand(5, m), rtol=0, atol=1e-6)
+    assert torch.allclose(choice.grad[5:], torch.zeros(7, m), rtol=0, atol=1e-6)
+
+
 def test_gradients_go_through_the_estimator():
     """Two channels choose the same vertex; the similarity's gradient drives them apart."""
     path = data(nx.path_graph(3))

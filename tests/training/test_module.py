@@ -45,6 +45,19 @@ def test_one_adam_with_two_groups_is_two_adams(small):
         assert torch.equal(value, theirs.model.state_dict()[name]), name
 
 
+def test_an_upstream_network_with_rate_zero_stays_as_it_was_drawn(tmp_path, small):
+    settings = small(**{"training.upstream_learning_rate": 0.0, "training.epochs": 2})
+    drawn, _ = learner_of(settings)
+    train(settings, tmp_path / "run", progress=False)
+    trained, _, _ = load_model(tmp_path / "run")
+    parts = {"upstream": True, "downstream": False}
+    for part, same in parts.items():
+        pairs = zip(
+            getattr(drawn.model, part).parameters(), getattr(trained.model, part).parameters(), strict=True
+        )
+        assert all(torch.equal(a, b) for a, b in pairs) == same, part
+
+
 def test_rates_of_the_epochs(finished, small):
     rows = list(csv.DictReader((finished / "metrics.csv").open()))
     assert [int(row["epoch"]) for row in rows] == list(range(6))

@@ -111,6 +111,15 @@ class SubgraphBag:
         return self.edge.numel()
 
     @property
+    def layer_weight(self) -> Tensor | None:
+        """The weights of copies that layers see; ``None`` if all copies take part in them.
+
+        Without weights on copied edges every message is sent, and removed copies are only left out of what
+        comes after the layers (``deleted="unpooled"``).
+        """
+        return None if self.edge_weight is None else self.weight
+
+    @property
     def subgraphs_per_graph(self) -> Tensor:
         """The number of subgraphs of each graph, shape ``[graphs]``."""
         return torch.bincount(self.graph, minlength=self.num_graphs)

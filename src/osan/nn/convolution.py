@@ -120,7 +120,7 @@ def make_conv(
     degrees
         Histogram of the degrees of the training graphs, for PNA (``PNAConv.get_degree_histogram``).
     towers, edges
-        PNA's towers, and whether it looks at edge features.
+        PNA's towers, each of which sees all features, and whether it looks at edge features.
     """
     if callable(name):
         return _own_conv(name, width)
@@ -133,9 +133,14 @@ def make_conv(
         if degrees is None:
             raise OsanError("degrees: PNA needs the histogram of degrees of the training graphs, got none")
         return WeightedPNAConv(
-            width, width, list(AGGREGATORS), list(SCALERS), degrees, edge_dim=width if edges else None,
-            towers=towers, divide_input=towers > 1,
-        )  # fmt: skip
+            width,
+            width,
+            list(AGGREGATORS),
+            list(SCALERS),
+            degrees,
+            edge_dim=width if edges else None,
+            towers=towers,
+        )
     raise OsanError(f"conv: expected 'gin', 'gine', 'gcn', 'pna' or a function of the width, got {name!r}")
 
 
@@ -167,7 +172,7 @@ def takes_edge_features(conv: Module) -> bool:
 
 
 class AllConv(Module):
-    r"""GIN with V(G) as the neighbourhood: :math:`\mathrm{MLP}((1+\epsilon) h_v + \sum_{u \in V(G)} h_u)`.
+    r"""GIN with V(G) as the neighbourhood: :math:`\mathrm{MLP}(h_v + \sum_{u \in V(G)} h_u)`.
 
     The sum runs over the copies in the same subgraph, v itself included.
     """
@@ -178,7 +183,8 @@ class AllConv(Module):
 
     def forward(self, h: Tensor, bag: SubgraphBag, kept: Tensor | None) -> Tensor:
         """Shape ``[copies, width]`` to the same."""
-        there = h if bag.weight is None else h * bag.weight.to(h.dtype)[:, None]
+        weight = bag.layer_weight
+        there = h if weight is None else h * weight.to(h.dtype)[:, None]
         total = h.new_zeros(bag.num_subgraphs, h.size(1)).index_add(0, bag.subgraph, there)
         return self.mlp(h + total.index_select(0, bag.subgraph), kept)
 
@@ -188,6 +194,8 @@ class MarkedConv(Module):
 
     .. math:: h_v' = \mathsf{AGG}_{marked}\{\!\{h_u \mid u \in N(v) \cap M\}\!\}
               + \mathsf{AGG}_{unmarked}\{\!\{h_u \mid u \in N(v) \setminus M\}\!\}
+
+    Each part is a layer of its own, so GIN's parts also see :math:`h_v`.
 
     Parameters
     ----------

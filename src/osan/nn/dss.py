@@ -53,11 +53,12 @@ class SharingStack(Module):
     def forward(self, h: Tensor, batch: Data, bag: SubgraphBag) -> Tensor:
         """Shape ``[copies, width]`` to the same."""
         whole = whole_graphs(batch)
-        # A vertex of which no copy is left takes no part in the shared graph's norms.
+        # A vertex of which no copy is left is not there in the shared graph either.
         ones = torch.ones_like(bag.vertex) if bag.weight is None else (bag.weight.detach() != 0).long()
         left = torch.zeros_like(whole.vertex).index_add(0, bag.vertex, ones) > 0
         if not bool(left.all()):
-            whole = replace(whole, weight=left.to(h.dtype))
+            edges = left[whole.edge_index[0]] & left[whole.edge_index[1]]
+            whole = replace(whole, weight=left.to(h.dtype), edge_weight=edges.to(h.dtype))
         for inside, between in zip(self.inside, self.between, strict=True):
             shared = self.share(h, bag.vertex, bag.num_vertices, bag.weight)
             out = inside(h, batch, bag) + between(shared, batch, whole).index_select(0, bag.vertex)

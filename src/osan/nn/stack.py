@@ -157,7 +157,7 @@ class Stack(Module):
                 "build it with conv='gine' and an edge_encoder"
             )
         edges = edge_rows(batch, bag) if self.looks_at_edges else None
-        kept = None if bag.weight is None else bag.weight.detach() != 0
+        kept = None if bag.layer_weight is None else bag.layer_weight.detach() != 0
         for layer in self.layers:
             h = layer(h, bag, edges, kept)
         return h

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -85,8 +83,10 @@ def uniform_divergence(choice: Tensor, ground: GroundSet) -> Tensor:
     """
     total = membership(choice).sum(1, keepdim=True)
     number = ground.sizes.clamp(min=1).to(total).unsqueeze(1)
-    # Sums are at most m, far from overflow once the common part is taken off.
-    shift = math.log(choice.size(1)) + choice.size(1)
-    mass = ground.sum_per_graph(torch.exp(total - shift))
-    entropy = torch.log(torch.where(ground.sizes.unsqueeze(1) > 0, mass, math.exp(-shift))) + shift
-    return (entropy - ground.sum_per_graph(total) / number - number.log()).squeeze(1)
+    # The largest sum of each graph is taken off, so that however many subgraphs there are no term overflows
+    # and one is exactly 1; sums are at least 0.
+    top = total.new_zeros(ground.num_graphs, 1)
+    top = top.scatter_reduce(0, ground.graph.unsqueeze(1), total.detach(), "amax")
+    mass = ground.sum_per_graph(torch.exp(total - top[ground.graph]))
+    normaliser = torch.log(torch.where(ground.sizes.unsqueeze(1) > 0, mass, 1.0)) + top
+    return (normaliser - ground.sum_per_graph(total) / number - number.log()).squeeze(1)

@@ -117,7 +117,8 @@ class TrainingSettings(Section):
     """The optimiser and how long it runs.
 
     The learning rate of the downstream network is multiplied by ``decay`` at each of the ``milestones``
-    (epochs), or every ``decay_every`` epochs. With ``patience`` training ends once the validation metric has
+    (epochs), or every ``decay_every`` epochs; an ``upstream_learning_rate`` of 0 leaves the weights of the
+    upstream network as they were drawn. With ``patience`` training ends once the validation metric has
     not improved for that many epochs, but not before ``min_epochs``; it also ends when the metric is perfect,
     since no later epoch would be kept. ``watch_test`` also records the metric on the test split after every
     epoch, for protocols that select the epoch by it; here nothing else does.
@@ -128,7 +129,7 @@ class TrainingSettings(Section):
     min_epochs: int = Field(default=1, ge=1)
     patience: int | None = Field(default=None, ge=1)
     learning_rate: float = Field(default=1e-3, gt=0)
-    upstream_learning_rate: float = Field(default=1e-3, gt=0)
+    upstream_learning_rate: float = Field(default=1e-3, ge=0)
     decay: float = Field(default=1.0, gt=0, le=1)
     milestones: list[int] = []
     decay_every: int | None = Field(default=None, ge=1)

@@ -81,6 +81,57 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert rejected == ["line,smiles,reason", "3,no molecule,unreadable SMILES", "5,*CC,unknown atom"]
 
 
+def test_evaluate_with_other_noise(own_run):
+    noisy = json.loads(run("evaluate", own_run, "--json").stdout)
+    quiet = json.loads(run("evaluate", own_run, "--noise", "none", "--json").stdout)
+    assert -1 <= noisy["agreement"] < quiet["agreement"] <= 1
+    assert quiet["mae"] != noisy["mae"]
+    same = json.loads(run("evaluate", own_run, "--noise", "gumbel", "--json").stdout)
+    assert same == noisy
+    assert f"test agreement of samples {noisy['agreement']:.4f}" in run("evaluate", own_run).stdout
+    with pytest.raises(
+        OsanError, match="kind must be one of gumbel, sum-of-gamma, gaussian, none, not 'loud'"
+    ):
+        run("evaluate", own_run, "--noise", "loud")
+
+
+def test_evaluate_says_when_the_table_has_changed(tmp_path):
+    """Other rows make another split; without a word, graphs of the training split would be scored as test."""
+    molecules(tmp_path / "a.csv")
+    run("train", "a.csv", "--smiles", "mol", "--target", "size", "--name", "mine", *TINY)
+    same = run("evaluate", "runs/mine/seed-0", "--json")
+    assert same.stderr == ""
+    text = (tmp_path / "a.csv").read_text()
+    (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
+    changed = run("evaluate", "runs/mine/seed-0", "--json")
+    assert "is not what it was when the run was trained" in changed.stderr
+    assert json.loads(changed.stdout)["graphs"] == 4
+    (tmp_path / "a.csv").write_text(text + "CCCCCCCCCCCCCCCCO,18,0\n")
+    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+
+
+def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):
+    shown = run("explain", own_run, "c1cc[nH]c1", "--samples", "2").stdout
+    assert "c1cc[nH]c1: delete 1 vertex x 2" in shown
+    rows = [line.split("│")[1].strip() for line in shown.splitlines() if line.startswith("│")]
+    assert rows == ["0 C", "1 C", "2 C", "3 N", "4 C"]
+
+
+def test_the_printed_folder_can_be_pasted_into_a_shell(tmp_path):
+    """Whatever the table and its columns are called."""
+    molecules(tmp_path / "my molecules.csv")
+    text = (tmp_path / "my molecules.csv").read_text().replace("size", "size [nm]", 1)
+    (tmp_path / "my molecules.csv").write_text(text)
+    words = ("--smiles", "mol", "--target", "size [nm]", "--target", "other", *TINY)
+    printed = run("train", "my molecules.csv", *words).stdout
+    pasted = subprocess.run(
+        f"printf %s {printed.strip().split('run folder ')[1]}", shell=True, capture_output=True, text=True
+    )
+    assert settings_of(tmp_path / pasted.stdout).data.targets == ["size [nm]", "other"]
+    # Nothing but the name of the table itself needs quotes.
+    assert "data.targets=size__nm_+other,network.layers=2" in printed
+
+
 def test_predictions_of_the_run_are_those_of_predict(own_run, tmp_path):
     """Whatever the batches, the mean over samples of the test graphs is what the run wrote for them."""
     from osan.training.evaluation import predictions, spread

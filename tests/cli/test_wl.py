@@ -57,6 +57,21 @@ def test_ladder_counts_all_pairs(folder):
     assert row["separated"]["2-WL"] == 6
 
 
+def test_ladder_goes_by_the_content_of_a_file(folder):
+    """Graphs in a .txt file are not taken for a list of pairs."""
+    (folder / "four.txt").write_bytes((folder / "four.g6").read_bytes())
+    (row,) = json.loads(osan("wl", "ladder", str(folder / "four.txt"), "--test", "wl 1", "--json").stdout)
+    assert (row["pairs"], row["separated"]) == (6, {"1-WL": 4})
+
+
+def test_directed_edge_lists(folder):
+    (folder / "path.el").write_text("a b\nb c\n")
+    (folder / "meeting.el").write_text("a b\nc b\n")
+    pair = (str(folder / "path.el"), str(folder / "meeting.el"))
+    assert osan("wl", "distinguish", *pair).returncode == 1
+    assert osan("wl", "distinguish", *pair, "--directed").returncode == 0
+
+
 def test_ladder_of_a_pair_table(osan_data):
     table = str(osan_data / "BREC" / "brec_pairs.tsv.gz")
     rows = json.loads(osan("wl", "ladder", table, "--test", "wl 1", "--json").stdout)
@@ -76,6 +91,7 @@ def test_ladder_of_a_pair_table(osan_data):
         (["wl", "distinguish", "A_", "no graph"], "neither a file nor a graph"),
         (["wl", "distinguish", "{folder}/mixed.d6", "A_"], "directed"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl two"], "for example 'oswl 2'"),
+        (["wl", "ladder", "{folder}/hexagon.g6"], "holds one graph"),
         (["wl", "nothing"], "No such command"),
         (
             ["wl", "colour", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],

@@ -14,6 +14,18 @@ from osan.data.published import compact
 from osan.errors import OsanError
 
 
+def test_a_dataset_shows_what_it_holds_not_all_of_it():
+    flat = flatten([random_graph(0, 3, 4), random_graph(1, 2, 0)])
+    shapes = "x=[5, 3], edge_index=[2, 4], edge_attr=[4, 2], y=[2, 2]"
+    assert sorted(repr(flat[:1]).split("graphs, ")[1][:-1].split("], ")) == sorted(shapes.split("], "))
+    assert repr(flat[:1]).startswith("FlatDataset(1 of 2 graphs, ")
+
+
+def test_the_flat_loader_says_what_it_takes():
+    with pytest.raises(OsanError, match=r"expected a FlatDataset, got list; osan\.data\.flatten"):
+        FlatLoader([random_graph(0, 3, 4)], batch_size=1)
+
+
 def random_graph(seed: int, size: int, arcs: int) -> Data:
     g = torch.Generator().manual_seed(seed)
     return Data(

@@ -42,6 +42,24 @@ def test_features_are_those_of_ogb(tmp_path):
     assert task.edge_features.sizes == (5, 6, 2)
 
 
+def test_the_same_table_as_a_spreadsheet_in_germany_writes_it(tmp_path):
+    plain = load_table(write(tmp_path / "a.csv", [(s, i / 4) for i, s in enumerate(GOOD)]))
+    rows = ["smiles;y", *(f"{s};{str(i / 4).replace('.', ',')}" for i, s in enumerate(GOOD))]
+    (tmp_path / "b.csv").write_bytes(("\ufeff" + "\r\n".join(rows) + "\r\n").encode())
+    other = load_table(tmp_path / "b.csv")
+    assert every(other).y.tolist() == every(plain).y.tolist()
+    assert every(other).tensors["x"].equal(every(plain).tensors["x"])
+
+
+@pytest.mark.parametrize("words", [("False", "True"), ("no", "YES"), ("0", "1.0")])
+def test_binary_targets_in_words(tmp_path, words):
+    path = write(tmp_path / "a.csv", [(s, words[i % 2]) for i, s in enumerate(GOOD)])
+    assert every(load_table(path, kind="binary")).y[:, 0].tolist() == [i % 2 for i in range(len(GOOD))]
+    if words[0] != "0":
+        with pytest.raises(OsanError, match=f"expected a number, got '{words[0]}'"):
+            load_table(path)
+
+
 def test_bad_rows_are_listed_and_the_rest_is_used(tmp_path):
     rows = [
         ("CCO", 1),

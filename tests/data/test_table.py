@@ -26,6 +26,23 @@ def test_compressed_and_tab_separated(tmp_path):
     assert read_table(path, ["b"]).columns == {"b": ["2"]}
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_other_separators_are_seen_in_the_header(tmp_path, separator):
+    content = "\ufeff\r\n" + "\r\n".join(map(separator.join, (["name", "y, z"], ["a,b", "1,5"])))
+    table = read_table(write(tmp_path, content.encode()), ["name", "y, z"])
+    assert table.columns == {"name": ["a,b"], "y, z": ["1,5"]}
+    assert table.lines == [3]
+    assert table.decimal_comma == (separator == ";")
+
+
+def test_decimal_commas_only_where_semicolons_separate():
+    assert number("-1,5e3", "here", decimal_comma=True) == -1500
+    assert number("1.5", "here", decimal_comma=True) == 1.5
+    for text, comma in (("1,5", False), ("1.000,5", True), ("1,000,5", True)):
+        with pytest.raises(OsanError, match="expected a number"):
+            number(text, "here", decimal_comma=comma)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

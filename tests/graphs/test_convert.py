@@ -158,6 +158,20 @@ def test_what_is_no_graph(data, message):
         as_graph(data)
 
 
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("EhEG", "decode_graph6 reads graph6"),
+        ([(0, 1)], "from_edge_list makes a graph of edges"),
+        (np.eye(2), "networkx.from_numpy_array"),
+        (None, r"got builtins\.NoneType$"),
+    ],
+)
+def test_what_could_be_made_a_graph(given, hint):
+    with pytest.raises(OsanError, match=hint):
+        as_graph(given)
+
+
 def test_changed_codes_are_not_misread():
     data = to_pyg(Graph(2, vertex_labels=["C", "O"]))
     data.x = data.x + 1

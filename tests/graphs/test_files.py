@@ -12,7 +12,16 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
-from osan.graphs import Graph, encode_graph6, read_graphs, read_pairs, to_networkx, write_graphs
+from osan.graphs import (
+    Graph,
+    encode_graph6,
+    from_networkx,
+    read_graphs,
+    read_pairs,
+    to_networkx,
+    write_graphs,
+)
+from osan.wl import distinguishes
 
 SAT = "2\n3 1\n0 2 1 2\n1 1 0\n1 1 0\n2 0\n0 0\n7 0\n"
 
@@ -107,6 +116,38 @@ def test_edge_lists_agree_with_networkx(tmp_path_factory, case):
     (graph,) = read_graphs(path)
     assert graph.num_vertices == n
     assert graph.edges.tolist() == [list(edge) for edge in edges]
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph])
+def test_edge_lists_that_networkx_wrote_with_its_attributes(tmp_path, kind):
+    """Its default: a dictionary per line. The graph is the one that was written, with its labels."""
+    graph = kind([(0, 1), (1, 2), (2, 3)])
+    nx.set_edge_attributes(graph, 2.5, "weight")
+    plain = from_networkx(graph)
+    path = tmp_path / "a.edgelist"
+    nx.write_edgelist(graph, path)
+    (read,) = read_graphs(path, directed=graph.is_directed())
+    assert (read.edges.tolist(), read.directed) == (plain.edges.tolist(), plain.directed)
+    assert read.edge_labels is None
+    assert not distinguishes(read, graph)
+    first, second, _ = graph.edges
+    nx.set_edge_attributes(graph, {first: "a {b}", second: 7}, "label")
+    nx.write_edgelist(graph, path)
+    (read,) = read_graphs(path, directed=graph.is_directed())
+    assert read.edge_labels == from_networkx(graph).edge_labels == ("a {b}", 7, None)
+
+
+def test_braces_that_are_no_dictionary_are_a_label(write):
+    assert read_graphs(write("a.el", b"a b {1, 2}\nb c {not python}\n"))[0].edge_labels == (
+        "{1, 2}",
+        "{not python}",
+    )
+
+
+@pytest.mark.parametrize("name", ["a.gml", "a.graphml", "a.adjlist"])
+def test_files_for_networkx_say_so(write, name):
+    with pytest.raises(OsanError, match=r"networkx\.read_(gml|graphml|adjlist) reads them"):
+        read_graphs(write(name, b"0 1\n"))
 
 
 def test_sat_pairs(write):

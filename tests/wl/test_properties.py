@@ -192,6 +192,21 @@ def test_mixed_and_missing_graphs_are_named():
         refine([])
 
 
+def test_one_graph_alone_is_refused():
+    for one in (nx.cycle_graph(4), Graph(2, [(0, 1)])):
+        with pytest.raises(OsanError, match=r"expected a list of graphs, got Graph\(.*\) alone"):
+            refine(one)
+    assert len(refine(g for g in (nx.cycle_graph(4), nx.path_graph(2))).graph_colours) == 2
+
+
+def test_numbers_of_numpy_are_numbers():
+    test = Test("oswl", np.int64(2))
+    assert (str(test), type(test.k)) == ("2-OSWL", int)
+    for k in (2.0, "2", True):
+        with pytest.raises(OsanError, match="it must be a whole number"):
+            Test("oswl", k)
+
+
 @pytest.mark.parametrize("test", [Test("wl", 4), Test("oswl", 3), Test("vs-oswl", 2, what="edge")], ids=str)
 def test_memory_is_refused_before_it_is_taken(test):
     graph = from_networkx(nx.gnm_random_graph(200, 3000, seed=0))

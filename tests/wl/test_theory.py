@@ -48,3 +48,10 @@ def test_every_contradiction_is_explained():
 def test_checks_are_distinct():
     keys = [(c.place, c.claim, c.instance) for c in checks()]
     assert len(keys) == len(set(keys))
+
+
+def test_the_page_prints_what_it_says(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text(encoding="utf-8")
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, "docs/theory.md", "exec"), {})
+        assert capsys.readouterr().out.split() == re.findall(r"# (\w+)$", block, re.MULTILINE)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from osan.cli.options import console
+
 app = typer.Typer(help="Datasets: list them, look at one, get one ready.", no_args_is_help=True)
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of raw files (default: $OSAN_DATA).")]
@@ -25,13 +27,12 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("dataset", "ready", "task", "source")
     for row in rows:
         table.add_row(row["name"], row["ready"], row["task"], row["source"])
-    Console().print(table)
+    console().print(table)
 
 
 @app.command()
@@ -87,9 +88,9 @@ def _download(name: str, data: Path | None) -> None:
 
     cache = cache_root()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    console = Console(file=sys.stderr)  # this very stream, for loaders' own output is swallowed meanwhile
+    stderr = Console(file=sys.stderr)  # this very stream, for loaders' own output is swallowed meanwhile
     done = Event()
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=stderr, transient=True) as progress:
         bar = progress.add_task(name, total=None)
 
         def watch() -> None:
@@ -118,7 +119,6 @@ def _show(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
         return
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(show_header=False)
@@ -128,4 +128,4 @@ def _show(facts: dict[str, Any], as_json: bool) -> None:
         if isinstance(value, dict):
             value = ", ".join(f"{part} {count}" for part, count in value.items())
         table.add_row(key, f"{value:.2f}" if isinstance(value, float) else str(value))
-    Console().print(table)
+    console().print(table)

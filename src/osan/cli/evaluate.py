@@ -25,7 +25,8 @@ def evaluate(
     """Score the best model of a run again, on any split, with any number of samples and any noise.
 
     Where the choice of subgraphs is learned, it also says how much the choices of different samples agree
-    (Cohen's kappa): 0 where noise alone decides, 1 where the subgraphs are always the same.
+    (Cohen's kappa): 1 where they are always the same, 0 where noise alone decides; --noise none says how much
+    they could agree.
     """
     from osan.selection import Noise
     from osan.training.evaluation import predictions, sample_agreement, scores
@@ -35,7 +36,14 @@ def evaluate(
     if split not in ("train", "val", "test"):
         raise OsanError(f"--split: expected train, val or test, got {split!r}")
     learner, settings, info = load_model(run)
-    graphs = load_task(settings, data).splits[split]
+    task = load_task(settings, data)
+    if info.fingerprint and info.fingerprint != task.fingerprint:
+        typer.echo(
+            f"osan: {settings.data.dataset} is not what it was when the run was trained; its {split} split "
+            "may hold other graphs, even such that the model was trained on",
+            err=True,
+        )
+    graphs = task.splits[split]
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
     values = scores(predictions(learner, graphs, size, samples, other), graphs.y, info)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Json, console, print_json
 
 
 def explain(
@@ -32,25 +32,27 @@ def explain(
     if json:
         print_json(found.plain())
         return
-    from rich.console import Console
     from rich.table import Table
+
+    from osan.report.molecule import is_molecule, vertex_names
 
     of_edges = found.edges is not None
     title = f"{found.name}: {found.policy}, how often {found.word} ({found.samples} samples)"
     drawn = Table(title=title)
-    drawn.add_column("edge" if of_edges else "vertex")
+    vertex, edge = ("atom", "bond") if is_molecule(found.graph) else ("vertex", "edge")
+    drawn.add_column(edge if of_edges else vertex)
     values = found.edges if found.edges is not None else found.vertices
     assert values is not None  # one of the two is there
     for i in range(values.size(1)):
         drawn.add_column(f"subgraph {i + 1}", justify="right")
+    names = vertex_names(found.graph)
     labels = (
-        {e: f"{u}-{v}" for (u, v), e in first_arcs(found.graph.edge_index).items()}
+        {e: f"{names[u]} - {names[v]}" for (u, v), e in first_arcs(found.graph.edge_index).items()}
         if of_edges
-        else {v: str(v) for v in range(values.size(0))}
+        else dict(enumerate(names))
     )
     for row, label in labels.items():
         drawn.add_row(label, *[f"{value:.0%}" for value in values[row].tolist()])
-    console = Console()
-    console.print(drawn)
+    console().print(drawn)
     if out is not None:
-        console.print(f"{out} written")
+        typer.echo(f"{out} written")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -28,6 +29,13 @@ def memory_limit(text: str | None) -> int | None:
 def print_json(value: Any) -> None:
     """Write a value as JSON, whatever rich thinks of it."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
+
+
+def console() -> Console:
+    """Where tables go; brackets are printed as they are, for they may be part of a SMILES or a path."""
+    from rich.console import Console
+
+    return Console(markup=False)
 
 
 def progress_bar() -> Progress:

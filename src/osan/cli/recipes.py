@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Json, console, print_json
 
 app = typer.Typer(help="The paper's runs: list them, or show one.", invoke_without_command=True)
 
@@ -43,7 +43,6 @@ def list_recipes(
             ]
         )
         return
-    from rich.console import Console
     from rich.table import Table
 
     shown = Table("recipe", "paper", "metric", "tables")
@@ -51,7 +50,7 @@ def list_recipes(
         row = each.rows[0]
         names = ", ".join(dict.fromkeys(row.table for row in each.rows))
         shown.add_row(each.key, f"{row.value:g} ± {row.std:g}", row.metric, names)
-    Console().print(shown)
+    console().print(shown)
 
 
 @app.command()

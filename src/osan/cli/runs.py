@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Json, console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,6 @@ def runs(
         if format is Format.markdown:
             typer.echo(markdown_table(header, rows))
             return
-        from rich.console import Console
         from rich.table import Table
 
         # A terminal has room for what matters most; the rest is in the other formats.
@@ -80,7 +79,7 @@ def runs(
             drawn.add_column(heading, justify="left" if i < 2 else "right", no_wrap=i > 0, overflow="fold")
         for cells in rows:
             drawn.add_row(*cells[most])
-        Console().print(drawn)
+        console().print(drawn)
 
 
 def _draw(groups: Sequence[Group], path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Json, console, print_json
 
 
 class Format(StrEnum):
@@ -35,7 +35,6 @@ def table(
     if json:
         print_json([line.plain() for line in lines])
     elif format is Format.text:
-        from rich.console import Console
         from rich.table import Table
 
         row = lines[0].paper
@@ -44,7 +43,7 @@ def table(
             drawn.add_column(heading, justify="left" if i < 3 else "right", overflow="fold")
         for cells in rows_of(lines):
             drawn.add_row(*cells)
-        Console().print(drawn)
+        console().print(drawn)
     else:
         write = {Format.markdown: markdown, Format.latex: latex, Format.csv: comma_separated}[format]
         typer.echo(write(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,7 +75,7 @@ def train(
     try:
         result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
     except KeyboardInterrupt:
-        sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {folder}\n")
+        sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {quote(str(folder))}\n")
         raise typer.Exit(130) from None
     if is_first_process():
         _report(result, folder, as_json)
@@ -131,5 +132,5 @@ def _report(result: Result, folder: Path, as_json: bool) -> None:
         return
     typer.echo(
         f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} after epoch "
-        f"{result.best_epoch} of {result.epochs}); run folder {folder}"
+        f"{result.best_epoch} of {result.epochs}); run folder {quote(str(folder))}"
     )

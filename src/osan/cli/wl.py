@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress_bar
+from osan.cli.options import Json, MaxMemory, console, memory_limit, print_json, progress_bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -33,6 +33,7 @@ What = Annotated[str | None, typer.Option(help="What is chosen.", metavar="verte
 Hops = Annotated[int | None, typer.Option(help="Radius of ego-nets; the whole component by default.")]
 MarkCentre = Annotated[bool, typer.Option("--mark-centre", help="Mark the centre of every ego-net.")]
 Oblivious = Annotated[bool, typer.Option("--oblivious", help="Oblivious instead of folklore k-WL.")]
+Directed = Annotated[bool, typer.Option("--directed", help="Edges of edge lists are arcs.")]
 Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")]
 
 
@@ -73,6 +74,7 @@ def colour(
     hops: Hops = None,
     mark_centre: MarkCentre = False,
     oblivious: Oblivious = False,
+    directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
     json: Json = False,
@@ -82,7 +84,7 @@ def colour(
     from osan.graphs import read_graphs
     from osan.wl import refine
 
-    graphs = read_graphs(file)
+    graphs = read_graphs(file, directed=directed)
     with progress_bar() as bar:
         colouring = refine(
             graphs,
@@ -103,7 +105,6 @@ def colour(
             }
         )
         return
-    from rich.console import Console
     from rich.table import Table
 
     end = "stable" if colouring.stable else "stopped"
@@ -122,7 +123,7 @@ def colour(
             distinct,
         )
         table.add_row(*map(str, row))
-    Console().print(table)
+    console().print(table)
 
 
 def _follow(bar: Progress, title: str, rounds: int | None) -> Callable[[int, int], None]:
@@ -135,13 +136,13 @@ def _lists(arrays: Any) -> list[list[int]] | None:
     return None if arrays is None else [array.tolist() for array in arrays]
 
 
-def _one_graph(source: str) -> Graph:
+def _one_graph(source: str, directed: bool) -> Graph:
     """The only graph of a file, or the graph a graph6 text stands for."""
     from osan.errors import OsanError
     from osan.graphs import decode_graph6, read_graphs
 
     if Path(source).exists():
-        graphs = read_graphs(Path(source))
+        graphs = read_graphs(Path(source), directed=directed)
         if len(graphs) != 1:
             raise OsanError(f"{source} holds {len(graphs)} graphs; a file with one graph is needed here")
         return graphs[0]
@@ -164,6 +165,7 @@ def distinguish(
     hops: Hops = None,
     mark_centre: MarkCentre = False,
     oblivious: Oblivious = False,
+    directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
     json: Json = False,
@@ -172,7 +174,7 @@ def distinguish(
     chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
     from osan.wl import distinguishes
 
-    graphs = _one_graph(a), _one_graph(b)
+    graphs = _one_graph(a, directed), _one_graph(b, directed)
     with progress_bar() as bar:
         verdict = distinguishes(
             *graphs,
@@ -200,12 +202,14 @@ def ladder(
     json: Json = False,
 ) -> None:
     """How many pairs of FILE each test separates, cheapest test first, category by category."""
+    from osan.errors import OsanError
     from osan.graphs import read_graphs, read_pairs
+    from osan.graphs.files import lists_pairs
     from osan.wl import ladder_tests, survey_graphs, survey_pairs
 
     chosen = [_parse(text) for text in tests] if tests else ladder_tests(max_k)
     limit = memory_limit(max_memory)
-    pairs = read_pairs(file) if _is_pair_file(file) else None
+    pairs = read_pairs(file) if lists_pairs(file) else None
     with progress_bar() as bar:
         if pairs is not None:
             task = bar.add_task("pairs x tests", total=len(pairs) * len(chosen))
@@ -213,6 +217,8 @@ def ladder(
         else:
             task = bar.add_task("tests", total=len(chosen))
             graphs = read_graphs(file)
+            if len(graphs) < 2:
+                raise OsanError(f"{file} holds one graph; to compare pairs, at least two are needed")
             row = survey_graphs(
                 graphs,
                 chosen,
@@ -237,14 +243,7 @@ def _parse(text: str) -> Test:
     return make_test(name, int(rest[0]) if rest else None)
 
 
-def _is_pair_file(file: Path) -> bool:
-    """Pair tables and SAT texts list pairs; of any other file all pairs are compared."""
-    name = file.name.lower().removesuffix(".gz")
-    return name.endswith((".tsv", ".txt"))
-
-
 def _print_survey(rows: list[CorpusRow]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(title="pairs separated")
@@ -263,4 +262,4 @@ def _print_survey(rows: list[CorpusRow]) -> None:
         table.add_row("all", str(sum(row.pairs for row in rows)), *sums)
     table.add_section()
     table.add_row("seconds", "", *(f"{sum(row.seconds[n] for row in rows):.1f}" for n in names))
-    Console().print(table)
+    console().print(table)

@@ -15,7 +15,7 @@ from osan.errors import OsanError
 PER_VERTEX, PER_EDGE, PER_GRAPH = ("x",), ("edge_index", "edge_attr"), ("y",)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FlatDataset(Sequence[Data]):
     """Graphs stored end to end: graph i owns the rows ``vertex_ptr[i]`` to ``vertex_ptr[i + 1]`` of ``x``.
 
@@ -55,6 +55,10 @@ class FlatDataset(Sequence[Data]):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{name}={list(tensor.shape)}" for name, tensor in self.tensors.items())
+        return f"FlatDataset({len(self)} of {len(self.vertex_ptr) - 1} graphs, {columns})"
 
     def __getitem__(self, position):  # type: ignore[no-untyped-def]
         """The graph at ``position`` as a PyG ``Data``; a slice or a tensor of positions gives a subset."""
@@ -165,6 +169,11 @@ class FlatLoader:
         shuffle: bool = False,
         generator: torch.Generator | None = None,
     ) -> None:
+        if not isinstance(dataset, FlatDataset):
+            raise OsanError(
+                f"dataset: expected a FlatDataset, got {type(dataset).__name__}; "
+                "osan.data.flatten makes one of PyG Data, or take PyG's DataLoader"
+            )
         if batch_size < 1:
             raise OsanError(f"batch_size must be at least 1, got {batch_size}")
         self.dataset, self.batch_size, self.shuffle, self.generator = dataset, batch_size, shuffle, generator

@@ -18,9 +18,12 @@ from osan.data.flat import flatten
 from osan.data.own import METRIC, class_targets
 from osan.data.paths import written_whole
 from osan.data.splits import Split, given_split, random_split, scaffold_split
-from osan.data.table import Table, number, read_table
+from osan.data.table import Table, is_missing, number, read_table
 from osan.data.task import Features, Kind, Task, make_task
 from osan.errors import OsanError
+
+# How tables write the two values of a binary target besides 1 and 0.
+_WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ def load_table(
     smiles, targets
         Names of columns. Some targets of a row may be missing.
     kind
-        ``"regression"``; ``"binary"``: each target is 0 or 1; ``"multiclass"``: one column of any names.
+        ``"regression"``; ``"binary"``: each target is 0 or 1, also written as false or true, no or yes;
+        ``"multiclass"``: one column of any names.
     split
         ``"random"`` (80/10/10 by ``seed``), ``"scaffold"``, or the name of a column that says ``train``,
         ``val`` or ``test``.
@@ -75,7 +79,7 @@ def load_table(
         raise OsanError("targets must name at least one column")
     extra = [] if split in ("random", "scaffold") else [split]
     table = read_table(path, [smiles, *columns, *extra])
-    y, num_targets = _targets(table, columns, kind)
+    y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, smiles, y)
     if rejected is not None:
         write_rejected(Path(rejected), bad)
@@ -93,7 +97,8 @@ def load_table(
         metric=metric or {**METRIC, "binary": "rocauc"}[kind],
         vertex_features=Features(sizes=tuple(get_atom_feature_dims())),
         edge_features=Features(sizes=tuple(get_bond_feature_dims())),
-        num_targets=num_targets,
+        num_targets=len(classes) or len(columns),
+        classes=classes,
         normalise=kind == "regression",
         split=f"{split}, seed {seed}" if split == "random" else split,
         source=str(path),
@@ -163,17 +168,22 @@ def write_rejected(path: Path, bad: Sequence[Rejected]) -> None:
         writer.writerows((r.line, r.smiles, r.reason) for r in bad)
 
 
-def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, int]:
-    """Targets in the shape of their kind, missing ones NaN (or class -1), and the number of outputs."""
+def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:
+    """Targets in the shape of their kind, missing ones NaN (or class -1), and the names of classes."""
     if kind == "multiclass":
         if len(columns) != 1:
             raise OsanError(f"multiclass takes one target column, got {len(columns)}")
         cells = table.columns[columns[0]]
-        return class_targets([cell or None for cell in cells], str(table.path))
+        return class_targets([None if is_missing(cell) else cell for cell in cells], str(table.path))
+    words = _WORDS if kind == "binary" else {}
     y = np.array(
         [
             [
-                number(cell, f"{table.path}, line {line}, column {c}")
+                number(
+                    words.get(cell.lower(), cell),
+                    f"{table.path}, line {line}, column {c}",
+                    table.decimal_comma,
+                )
                 for line, cell in zip(table.lines, table.columns[c], strict=True)
             ]
             for c in columns
@@ -189,7 +199,7 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, int]
             )
     elif kind != "regression":
         raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
-    return torch.from_numpy(y.T).float(), len(columns)
+    return torch.from_numpy(y.T).float(), ()
 
 
 def _split(table: Table, smiles: str, split: str, rows: list[int], seed: int) -> Split:

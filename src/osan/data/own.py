@@ -53,6 +53,7 @@ def load_graphs(
     path = Path(path)
     if kind not in METRIC:
         raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
+    classes: tuple[str, ...] = ()
     if path.is_dir():
         raw = path if list(path.glob("*_A.txt")) else path / "raw"
         graphs = read_tu(raw)
@@ -64,7 +65,8 @@ def load_graphs(
         plain = read_graphs(path)
         alphabet = sorted({v for g in plain for v in g.vertex_labels or ()}, key=lambda v: (str(type(v)), v))
         cells = _label_lines(Path(labels), len(plain))
-        graphs = from_graphs(plain, _label_targets(cells, kind, Path(labels)), alphabet or None)
+        y, classes = _label_targets(cells, kind, Path(labels))
+        graphs = from_graphs(plain, y, alphabet or None)
     check_targets(graphs, kind, path)
     edge_attr = graphs.tensors.get("edge_attr")
     return make_task(
@@ -75,6 +77,7 @@ def load_graphs(
         metric=metric or METRIC[kind],
         vertex_features=describe(graphs.tensors["x"], "x"),
         edge_features=None if edge_attr is None else describe(edge_attr, "edge_attr"),
+        classes=classes,
         normalise=kind == "regression",
         split=f"random 80/10/10, seed {seed}",
         source=str(path),
@@ -100,11 +103,11 @@ def read_pt(path: Path) -> list[Data]:
         raise OsanError(f"{path}: not a list of PyG Data that can be loaded safely ({reason})") from error
 
 
-def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]:
-    """Class numbers of names in sorted order (as numbers if all are), -1 where missing, and their count.
+def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, tuple[str, ...]]:
+    """Class numbers of names in sorted order (as numbers if all are), -1 where missing, and that order.
 
     >>> class_targets(["b", "a", None, "b"], "file")
-    (tensor([ 1,  0, -1,  1]), 2)
+    (tensor([ 1,  0, -1,  1]), ('a', 'b'))
     """
     present = {name for name in names if name is not None}
     numeric = all(re.fullmatch(r"-?[0-9]{1,18}", name) for name in present)
@@ -112,7 +115,7 @@ def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, int]
     if len(classes) < 2:
         raise OsanError(f"{where}: classification needs at least two classes, got {classes}")
     code = {name: i for i, name in enumerate(classes)}
-    return torch.tensor([-1 if name is None else code[name] for name in names]), len(classes)
+    return torch.tensor([-1 if name is None else code[name] for name in names]), tuple(classes)
 
 
 def describe(values: Tensor, what: str) -> Features:
@@ -149,14 +152,14 @@ def _label_lines(path: Path, count: int) -> list[list[str]]:
     return rows
 
 
-def _label_targets(rows: list[list[str]], kind: Kind, path: Path) -> Tensor:
+def _label_targets(rows: list[list[str]], kind: Kind, path: Path) -> tuple[Tensor, tuple[str, ...]]:
+    """Targets, and the names of the classes if that is what they are."""
     if kind == "multiclass":
         if len(rows[0]) != 1:
             raise OsanError(f"{path}, line 1: expected one class per line, got {len(rows[0])} values")
-        return class_targets([row[0] for row in rows], str(path))[0]
-    return torch.tensor(
-        [[number(cell, f"{path}, line {i}") for cell in row] for i, row in enumerate(rows, 1)]
-    ).float()
+        return class_targets([row[0] for row in rows], str(path))
+    cells = [[number(cell, f"{path}, line {i}") for cell in row] for i, row in enumerate(rows, 1)]
+    return torch.tensor(cells).float(), ()
 
 
 def check_targets(graphs: FlatDataset, kind: Kind, path: Path) -> None:

@@ -17,16 +17,20 @@ from osan.errors import OsanError
 class Table:
     """The cells of the wanted columns as text, empty where missing, and the line on which each row starts.
 
-    For Parquet, which has no lines, row i has the number i + 1.
+    For Parquet, which has no lines, row i has the number i + 1. Where semicolons separate the cells, as
+    spreadsheets do in countries that write 1,5 for one and a half, numbers may have a decimal comma.
     """
 
     path: Path
     columns: dict[str, list[str]]
     lines: list[int]
+    decimal_comma: bool = False
 
 
 def read_table(path: Path, columns: Sequence[str]) -> Table:
     """The given columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
+
+    A ``.csv`` file has commas, semicolons or tabs: the first with which its header has the columns.
 
     Raises
     ------
@@ -38,12 +42,12 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
     if path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(path, columns)
     text = read_text(path)
-    separator = "\t" if ".tsv" in path.name.lower() else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[list[str]] = []
     lines: list[int] = []
     start = 1
     try:
+        separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         for row in reader:
             if row:
                 rows.append(row)
@@ -66,9 +70,17 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
                 f"{path}, line {line}: expected {len(header)} fields as in the header, got {len(row)}"
             )
     place = {column: header.index(column) for column in columns}
-    return Table(
-        path, {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}, lines[1:]
-    )
+    cells = {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}
+    return Table(path, cells, lines[1:], decimal_comma=separator == ";")
+
+
+def _separator(text: str, columns: Sequence[str]) -> str:
+    for separator in (",", ";", "\t"):
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        header = {name.strip() for name in next(filter(None, reader), [])}
+        if header.issuperset(columns):
+            return separator
+    return ","
 
 
 def read_bytes(path: Path) -> bytes:
@@ -105,16 +117,22 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def number(text: str, where: str) -> float:
-    """A finite number, or NaN for a missing value (empty, ``NA`` or ``NaN``).
+def is_missing(text: str) -> bool:
+    """Whether a cell says that there is no value: empty, ``NA``, ``NaN`` and the like."""
+    return text.strip().lower() in ("", "na", "nan", "n/a", "null")
+
+
+def number(text: str, where: str, decimal_comma: bool = False) -> float:
+    """A finite number, or NaN for a missing value (see :func:`is_missing`; ``None`` is no number either).
 
     >>> number(" 1e3", "file, line 2"), number("", "file, line 3")
     (1000.0, nan)
     """
-    if text.strip().lower() in ("", "na", "nan", "n/a", "null", "none"):
+    if is_missing(text) or text.strip().lower() == "none":
         return float("nan")
+    plain = text.replace(",", ".") if decimal_comma and "." not in text else text
     try:
-        value = float(text.replace("_", "x"))  # Python reads 1_000 as a number, no one else does
+        value = float(plain.replace("_", "x"))  # Python reads 1_000 as a number, no one else does
     except ValueError:
         raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
     if value in (float("inf"), float("-inf")):

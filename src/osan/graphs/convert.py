@@ -40,7 +40,7 @@ def as_graph(obj: Any, *, directed: bool | None = None) -> Graph:
     else:
         raise OsanError(
             "expected an osan Graph, a networkx graph or a torch_geometric Data, "
-            f"got {type(obj).__module__}.{type(obj).__qualname__}"
+            f"got {type(obj).__module__}.{type(obj).__qualname__}{_hint(obj)}"
         )
     if directed is not None and directed != graph.directed:
         raise OsanError(f"directed={directed}, but {graph!r} is {'un' * directed}directed")
@@ -87,6 +87,17 @@ def from_edge_list(
         edge_labels=[row[2] if len(row) == 3 else None for row in rows] if labelled else None,
         name=name,
     )
+
+
+def _hint(obj: object) -> str:
+    """How to make a graph of what people hand over instead."""
+    if isinstance(obj, str | bytes):
+        return "; osan.graphs.decode_graph6 reads graph6, read_graphs files, from_smiles molecules"
+    if isinstance(obj, list | tuple | set):
+        return "; osan.graphs.from_edge_list makes a graph of edges"
+    if hasattr(obj, "shape"):
+        return "; networkx.from_numpy_array or from_scipy_sparse_array makes a graph of a matrix"
+    return ""
 
 
 def _is(obj: object, module: str, cls: str) -> bool:

@@ -25,12 +25,22 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
+# What other programs write, and networkx reads.
+_FOREIGN = {
+    ".gml": "read_gml",
+    ".graphml": "read_graphml",
+    ".gexf": "read_gexf",
+    ".adjlist": "read_adjlist",
+    ".net": "read_pajek",
+}
+
+
 def read_graphs(path: str | Path, *, format: Format | None = None, directed: bool = False) -> list[Graph]:
     """All graphs of a file, which may be compressed (``.gz``).
 
     ===========  ==================================================================================
     graph6       one graph6, sparse6 or digraph6 graph per line, headers optional (.g6, .s6, .d6)
-    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el)
+    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el), as networkx writes it, too
     sat          the format of EXP and CEXP
     table        tab-separated, with a header and graph6 columns (.tsv); a row of two graphs gives both
     smiles       one molecule per line (.smi, .smiles); needs ``osan[molecules]``
@@ -77,6 +87,12 @@ def read_pairs(
     return pairs
 
 
+def lists_pairs(path: str | Path) -> bool:
+    """Whether a file says itself which graphs form pairs: a table, or the format of EXP and CEXP."""
+    path = Path(path)
+    return _format(path, _content(path)) in ("sat", "table")
+
+
 def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
     """Write one line per graph: graph6, sparse6 or digraph6 as each needs (see :func:`encode_graph6`).
 
@@ -104,17 +120,14 @@ def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph
     if not content.strip():
         raise OsanError(f"{path}: the file is empty, expected at least one graph")
     source, name = str(path), _stem(path)
-    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    kind = format or _SUFFIXES.get(suffix) or _sniff(content)
+    kind = format or _format(path, content)
     pairs = None
     if kind == "graph6":
         graphs = decode_lines(
             ((number, line.strip()) for number, line in enumerate(content.split(b"\n"), 1)), source, name
         )
     else:
-        lines = list(enumerate(_text(content, path).split("\n"), 1))
-        if kind is None:
-            kind = "sat" if looks_like_sat_pairs(lines) else "edges"
+        lines = _lines(path, content)
         if kind == "table":
             graphs, pairs = parse_table(lines, source, name)
         elif kind == "sat":
@@ -126,6 +139,24 @@ def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph
     if not graphs:
         raise OsanError(f"{path}: the file holds no graph, expected at least one")
     return graphs, pairs
+
+
+def _format(path: Path, content: bytes) -> Format:
+    """The format of a file, told from its suffix, else from its content."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if suffix in _FOREIGN:
+        raise OsanError(
+            f"{path}: {suffix} files are not read here; networkx.{_FOREIGN[suffix]} reads them, osan takes "
+            "networkx graphs, and networkx.write_graph6 makes a file for the command line"
+        )
+    kind = _SUFFIXES.get(suffix) or _sniff(content)
+    if kind is not None:
+        return kind
+    return "sat" if looks_like_sat_pairs(_lines(path, content)) else "edges"
+
+
+def _lines(path: Path, content: bytes) -> list[tuple[int, str]]:
+    return list(enumerate(_text(content, path).split("\n"), 1))
 
 
 def _sniff(content: bytes) -> Format | None:

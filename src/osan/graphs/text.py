@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from ast import literal_eval
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from pathlib import PurePath
 
 import numpy as np
@@ -23,10 +25,13 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
     """One graph from lines ``u v [label]``; ``#`` starts a comment line.
 
     A first line with a single integer is the number of vertices. Vertices have any names without blanks;
-    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of its line.
+    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of its line; if
+    that is a dictionary, as networkx writes it, then its entry ``label``, as with networkx graphs.
 
     >>> parse_edge_list([(1, "4"), (2, "0 1"), (3, "1 3 double")], "text").edge_labels
     (None, 'double')
+    >>> parse_edge_list([(1, "a b {}"), (2, "b c {'weight': 2}")], "text").edge_labels is None
+    True
     """
     rows = [(number, line.split(None, 2)) for number, line in lines if not line.lstrip().startswith("#")]
     rows = [(number, fields) for number, fields in rows if fields]
@@ -40,7 +45,7 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
         if len(fields) < 2:
             raise OsanError(f"{source}, line {number}: expected an edge 'u v [label]', got {fields[0]!r}")
     indices = size is not None and all(_is_integer(name) for _, fields in rows for name in fields[:2])
-    edges: list[tuple[int | str, ...]] = []
+    edges: list[tuple[Hashable, ...]] = []
     for number, fields in rows:
         ends: list[int | str] = [int(name) if indices else name for name in fields[:2]]
         for end in ends:
@@ -49,11 +54,22 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
                     f"{source}, line {number}: vertex {end} is out of range, the file's first line announces "
                     f"{size} vertices, 0 to {size - 1}"
                 )
-        edges.append((*ends, *(label.strip() for label in fields[2:])))
+        edges.append((*ends, *_edge_label(fields[2:])))
     names = {name for edge in edges for name in edge[:2]}
     if size is not None and not indices and len(names) > size:
         raise OsanError(f"{source}: {len(names)} vertex names, but the first line announces {size} vertices")
     return from_edge_list(edges, size, directed=directed, name=PurePath(source).name)
+
+
+def _edge_label(rest: list[str]) -> tuple[Hashable, ...]:
+    """The label in the rest of a line, if there is one."""
+    text = rest[0].strip() if rest else ""
+    if text.startswith("{") and text.endswith("}"):
+        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            attributes = literal_eval(text)
+            if isinstance(attributes, dict):
+                return (attributes["label"],) if "label" in attributes else ()
+    return (text,) if text else ()
 
 
 def looks_like_sat_pairs(lines: Sequence[Line]) -> bool:

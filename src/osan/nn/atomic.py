@@ -11,6 +11,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
+from osan.nn.encoders import encoded
 
 Atomic = Literal["ordered", "unordered"]
 Rank = Literal["adjacency", "embedding"]
@@ -155,7 +156,7 @@ class InitialFeatures(Module):
             raise OsanError(f"rank: expected 'adjacency', 'embedding' or None, got {rank!r}")
         if rank is not None and num_ranks < 1:
             raise OsanError(f"num_ranks: expected the largest rank, at least 1, got {num_ranks}")
-        self.atomic, self.k, self.num_ranks = atomic, k, num_ranks
+        self.atomic, self.k, self.num_ranks, self.width = atomic, k, num_ranks, width
         self.vertex_encoder = vertex_encoder
         self.constant = Parameter(torch.randn(width)) if vertex_encoder is None else None
         ordered = atomic == "ordered" and k > 0
@@ -174,7 +175,7 @@ class InitialFeatures(Module):
             raise OsanError(
                 f"batch.x: expected vertex features of shape [{batch.num_nodes}, columns], found none"
             )
-        return self.vertex_encoder(x)
+        return encoded(self.vertex_encoder, x, "vertex_encoder", self.width)
 
     def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """Shape ``[copies, width]``."""

@@ -23,6 +23,7 @@ from torch_geometric.nn import GCNConv, GINConv, GINEConv, MessagePassing
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
+from osan.nn.encoders import encoded
 from osan.nn.messages import sum_of_messages
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
@@ -46,9 +47,9 @@ class EdgeRows:
     rows: Tensor
     index: Tensor
 
-    def encoded(self, encoder: Module) -> EdgeRows:
+    def encoded(self, encoder: Module, width: int) -> EdgeRows:
         """The rows through an encoder."""
-        return EdgeRows(encoder(self.rows), self.index)
+        return EdgeRows(encoded(encoder, self.rows, "edge_encoder", width), self.index)
 
     def full(self) -> Tensor:
         """One row per copied edge."""
@@ -122,7 +123,7 @@ def make_conv(
         PNA's towers, each of which sees all features, and whether it looks at edge features.
     """
     if callable(name):
-        return name(width)
+        return _own_conv(name, width)
     if name in ("gin", "gine"):
         mlp = MLP([width, hidden or width, width], norm=norm, activation=activation)
         return (GINConv if name == "gin" else GINEConv)(mlp, train_eps=train_eps)
@@ -141,6 +142,24 @@ def make_conv(
             towers=towers,
         )
     raise OsanError(f"conv: expected 'gin', 'gine', 'gcn', 'pna' or a function of the width, got {name!r}")
+
+
+def _own_conv(make: Callable[[int], Module], width: int) -> Module:
+    """The layer that a user's function makes, once it is clear that it is one."""
+    expected = "conv: expected a function from the width to a layer, such as lambda w: GATConv(w, w)"
+    if isinstance(make, Module):
+        raise OsanError(
+            f"{expected}; got the layer {type(make).__name__} itself, but each layer needs its own"
+        )
+    if isinstance(make, type):
+        try:
+            signature(make).bind(width)
+        except TypeError as error:
+            raise OsanError(f"{expected}; {make.__name__} alone will not do ({error})") from None
+    conv = make(width)
+    if not isinstance(conv, Module):
+        raise OsanError(f"{expected}; got a function that returns {type(conv).__name__}")
+    return conv
 
 
 def takes_edge_features(conv: Module) -> bool:
@@ -243,9 +262,10 @@ def _with_hook(
     there = weight.detach() != 0
 
     def scale(module: Any, inputs: Any, messages: Tensor) -> Tensor:
-        # Layers that add self-loops append them.
-        extra = messages.new_ones(len(messages) - int(there.sum()))
-        return messages * torch.cat((weight[there], extra)).view(-1, *[1] * (messages.dim() - 1))
+        # Layers that add self-loops append them; some have a dimension before that of the edges.
+        along = module.node_dim % messages.dim()
+        extra = messages.new_ones(messages.size(along) - int(there.sum()))
+        return messages * torch.cat((weight[there], extra)).view(-1, *[1] * (messages.dim() - 1 - along))
 
     handle = conv.register_message_forward_hook(scale)
     try:

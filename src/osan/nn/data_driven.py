@@ -173,6 +173,11 @@ class DataDrivenOSAN(nn.Module):
                     f"upstream: expected {self.policy.count} columns, one per subgraph of policy "
                     f"{str(self.policy)!r}, not weights of shape {list(weights.shape)}"
                 )
+            if self.policy.weighs_edges and len(weights) == batch.num_nodes != problem.ground.num_rows:
+                raise OsanError(
+                    f"upstream: policy {str(self.policy)!r} weighs edges, of which there are "
+                    f"{problem.ground.num_rows}, not the {len(weights)} vertices; build it with edges=True"
+                )
             return weights
         return torch.zeros(problem.ground.num_rows, int(self.policy.count), device=batch.edge_index.device)
 
@@ -233,8 +238,10 @@ class DataDrivenOSAN(nn.Module):
 
     def drawn(self, batch: Data, samples: int) -> tuple[Tensor, tuple[Selected, ...]]:
         """The weights of a batch and samples of the evaluation noise, without a look at the subgraphs."""
+        if samples < 1:
+            raise OsanError(f"samples: must be at least 1, not {samples!r}")
         if self.policy.count == "all":
-            raise OsanError("with a policy 'x all' nothing is chosen, so there is nothing to draw or explain")
+            raise OsanError("with a policy 'x all' nothing is chosen, so there is nothing to explain")
         problem = pose(self.policy, batch)
         training = self.training
         self.eval()

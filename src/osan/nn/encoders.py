@@ -113,3 +113,19 @@ class EdgeMLP(Module):
 def encoder(features: Sequence[int] | int, width: int) -> Module:
     """A :class:`Categorical` encoder for a sequence of sizes, a :class:`Numerical` one for a number."""
     return Numerical(features, width) if isinstance(features, int) else Categorical(features, width)
+
+
+def encoded(encoder: Module, features: Tensor, name: str, width: int) -> Tensor:
+    """The features through any encoder, one row of the given width each; ``name`` is for the error.
+
+    >>> encoded(Embedding(9, 8), torch.zeros(5, 1, dtype=torch.long), "vertex_encoder", 8)
+    Traceback (most recent call last):
+    osan.errors.OsanError: vertex_encoder: expected shape [5, 8] of features of shape [5, 1], got [5, 1, 8]
+    """
+    out: Tensor = encoder(features)
+    if out.shape != (len(features), width):
+        raise OsanError(
+            f"{name}: expected shape [{len(features)}, {width}] of features of shape "
+            f"{list(features.shape)}, got {list(out.shape)}"
+        )
+    return out

@@ -160,6 +160,7 @@ def sum_of_messages(
     """
     source, target = edge_index
     weight = None if weight is None else weight.to(h.dtype)
+    feature = None if feature is None else feature.to(h.dtype)  # they may differ under autocast
     own = torch.as_tensor(own, dtype=h.dtype, device=h.device)
     if h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64):
         out: Tensor = _SumOfMessages.apply(h, source, target, feature, index, weight, own)  # type: ignore[no-untyped-call]

@@ -45,6 +45,7 @@ class BagBatchNorm(BatchNorm1d):
 
     def forward(self, h: Tensor, kept: Tensor | None = None, activation: Activation | None = None) -> Tensor:
         """Normalise ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
+        h = h.to(self.weight.dtype)  # under autocast layers hand on fewer digits than statistics need
         compiled = h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64)
         statistics = (_statistics_compiled if compiled else _statistics)(h, kept) if self.training else None
         if statistics is None:

@@ -39,7 +39,7 @@ class WeightedPNAConv(PNAConv):
         else:
             x = x.view(-1, 1, self.F_in).repeat(1, self.towers, 1)
         source, target = edge_index
-        messages = self.message(x[target], x[source], edge_attr)
+        messages = self.message(x[target], x[source], edge_attr).to(x.dtype)  # they may differ under autocast
         out = weighted_pna(self.aggr_module, messages, target, len(x), weight.to(x.dtype))
         out = torch.cat([x, out], dim=-1)
         return self.lin(torch.cat([nn(out[:, i]) for i, nn in enumerate(self.post_nns)], dim=1))

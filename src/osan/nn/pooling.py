@@ -53,7 +53,8 @@ class Pool(Module):
         """Pool ``rows`` of shape ``[rows, width]`` into ``[groups, out_width]``."""
         weight = None if weight is None else weight.to(rows.dtype)
         if self.gate is not None:
-            attention = weighted_softmax(self.gate(rows).squeeze(1), group, groups, weight)
+            score = self.gate(rows).squeeze(1).to(rows.dtype)  # they may differ under autocast
+            attention = weighted_softmax(score, group, groups, weight)
             return _sum(rows, group, groups, attention)
         if self.set2set is not None:
             return self._set2set(rows, group, groups, weight)

@@ -54,10 +54,15 @@ class Layer(Module):
         """Shape ``[copies, width]`` to the same."""
         own = None
         if self.edge_encoder is not None and edges is not None:
-            own = edges.encoded(self.edge_encoder)
+            own = edges.encoded(self.edge_encoder, h.size(1))
             if bag.edge_mark is not None and self.edge_mark is not None:
                 own = edge_mark_rows(own, bag.edge_mark, self.edge_mark)
         out = convolve(self.conv, h, bag, own, kept)
+        if out.shape != h.shape:
+            raise OsanError(
+                f"conv: {type(self.conv).__name__} must keep the shape {list(h.shape)}, [copies, width], "
+                f"but gave {list(out.shape)}"
+            )
         if self.norm is not None:
             out = self.norm(out, kept, self.activation)
         elif self.activation is not None:
@@ -106,6 +111,11 @@ class Stack(Module):
         **options: Any,
     ) -> None:
         super().__init__()
+        if isinstance(edge_encoder, Module) or not (edge_encoder is None or callable(edge_encoder)):
+            raise OsanError(
+                "edge_encoder: expected a function that makes an encoder for each layer, such as "
+                f"lambda: Numerical(3, {width}); got {type(edge_encoder).__name__}"
+            )
         squares = [neighbourhood] * layers if isinstance(neighbourhood, str) else list(neighbourhood)
         if len(squares) != layers or not set(squares) <= {"edges", "all"}:
             raise OsanError(

@@ -9,6 +9,7 @@ from torch_geometric.nn import BatchNorm, GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
+from osan.nn.encoders import encoded
 
 
 class Upstream(nn.Module):
@@ -79,13 +80,14 @@ class Upstream(nn.Module):
             return self.out(h)
         parts = [h[batch.edge_index[0]], h[batch.edge_index[1]]]
         if self.edge_encoder is not None:
-            parts.append(self.edge_encoder(_attribute(batch, "edge_attr")))
+            attributes = _attribute(batch, "edge_attr")
+            parts.append(encoded(self.edge_encoder, attributes, "upstream: edge_encoder", self.width))
         return self.out(torch.cat(parts, dim=1))
 
     def _encoded(self, batch: Data) -> Tensor:
         if self.start is not None:
             return self.start.expand(batch.num_nodes, -1)
-        return self.encoder(_attribute(batch, "x"))  # type: ignore[misc]
+        return encoded(self.encoder, _attribute(batch, "x"), "upstream: encoder", self.width)  # type: ignore[arg-type]
 
 
 class _GCN(nn.Module):

@@ -58,6 +58,20 @@ def to_rdkit(graph: Data) -> Any:
     return out
 
 
+def vertex_names(graph: Data) -> list[str]:
+    """What to call each vertex: its number and, where the features are OGB's, its element.
+
+    >>> import torch
+    >>> from rdkit import Chem
+    >>> from osan.data.molecules import featurise
+    >>> vertex_names(featurise(Chem.MolFromSmiles("CCl"), torch.zeros(1, 1)))
+    ['0 C', '1 Cl']
+    """
+    if not is_molecule(graph):
+        return [str(v) for v in range(graph.num_nodes or 0)]
+    return [f"{atom.GetIdx()} {atom.GetSymbol()}" for atom in to_rdkit(graph).GetAtoms()]
+
+
 def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> bytes:
     """One panel per subgraph: the darker, the oftener chosen; from 10 % on with the number."""
     from rdkit import Chem

@@ -2,7 +2,7 @@
 
 from osan.selection.agreement import agreement
 from osan.selection.auxiliary import cosine_similarity, uniform_divergence
-from osan.selection.estimator import Estimator, Random
+from osan.selection.estimator import Draw, Estimator, Random, perturbed
 from osan.selection.everything import all_subgraphs
 from osan.selection.imle import IMLE, AdaptiveIMLE
 from osan.selection.noise import Noise
@@ -16,6 +16,7 @@ __all__ = [
     "IMLE",
     "SIMPLE",
     "AdaptiveIMLE",
+    "Draw",
     "Estimator",
     "Noise",
     "Policy",
@@ -29,6 +30,7 @@ __all__ = [
     "agreement",
     "all_subgraphs",
     "cosine_similarity",
+    "perturbed",
     "pose",
     "uniform_divergence",
 ]

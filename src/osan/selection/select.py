@@ -62,6 +62,10 @@ class Selection(nn.Module):
     ) -> None:
         super().__init__()
         self.policy = Policy.parse(policy) if isinstance(policy, str) else policy
+        if not isinstance(estimator, Estimator | None):
+            raise OsanError(f"estimator: expected an Estimator such as SIMPLE(), not {estimator!r}")
+        if not isinstance(noise, Noise | None):
+            raise OsanError(f"noise: expected a Noise such as Noise('gaussian'), not {noise!r}")
         self.estimator = IMLE() if estimator is None else estimator
         self.noise = Noise() if noise is None else noise
 

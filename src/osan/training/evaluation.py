@@ -167,13 +167,16 @@ def write_predictions(path: Path, graphs: FlatDataset, prediction: Tensor, info:
     y = graphs.y.reshape(len(graphs), -1)
     names = info.targets
     if info.kind == "multiclass":
-        columns = ["class", *(f"predicted_{i}" for i in range(prediction.size(1)))]
+        columns = ["class", *(f"predicted_{name}" for name in info.class_names)]
+        targets = [[info.class_names[i]] for i in graphs.y.tolist()]
     else:
         columns = [*names, *(f"predicted_{name}" for name in names)]
+        # A missing target is an empty cell.
+        targets = [["" if t != t else t for t in target] for target in y.tolist()]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["graph", *columns])
-    rows = zip(graphs.ids.tolist(), y.tolist(), prediction.tolist(), strict=True)
-    # Every digit of a float32; a missing target is an empty cell.
-    writer.writerows([i, *("" if t != t else t for t in target), *value] for i, target, value in rows)
+    # Every digit of a float32.
+    rows = zip(graphs.ids.tolist(), targets, prediction.tolist(), strict=True)
+    writer.writerows([i, *target, *value] for i, target, value in rows)
     write_bytes(path, stream.getvalue().encode())

@@ -92,7 +92,7 @@ def write_predicted(path: Path, predicted: Predicted) -> None:
 
 def _columns(info: TaskInfo) -> tuple[str, ...]:
     if info.kind == "multiclass":
-        return tuple(f"probability_{i}" for i in range(info.num_targets))
+        return tuple(f"probability_{name}" for name in info.class_names)
     return info.targets
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from shlex import quote
 
 import torch
 from lightning.fabric.utilities.rank_zero import rank_zero_only
@@ -89,7 +90,7 @@ def load_model(folder: Path) -> tuple[Learner, Settings, TaskInfo]:
     settings = settings_of(folder)
     if not (folder / files.MODEL).is_file():
         raise OsanError(
-            f"{folder} holds no model yet: the run is not finished (osan train --resume {folder})"
+            f"{folder} holds no model yet: the run is not finished (osan train --resume {quote(str(folder))})"
         )
     content = files.read_json(folder / files.MODEL)
     if content.get("format") != _FORMAT:

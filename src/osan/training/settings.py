@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -200,14 +201,17 @@ class Settings(Section):
     def varied(self, changes: Mapping[str, Any], name: str | None = None) -> Settings:
         """Like :meth:`changed`, with a name that tells it from the original; the changes, by default.
 
+        The name is part of a path that is typed and pasted, so nothing in it means something to a shell.
         Fewer epochs than ``min_epochs`` lower that number, too.
 
         >>> Settings(name="a/b").varied({"training.epochs": 3}).name
         'a/b/training.epochs=3'
+        >>> Settings(name="a").varied({"data.targets": ["logS", "log P"]}).name
+        'a/data.targets=logS+log_P'
         """
         if name is None:
             parts = [
-                f"{key}={value}".replace("/", "_")
+                f"{key}={_plain(value)}"
                 for key, value in sorted(changes.items())
                 if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
             ]
@@ -225,6 +229,12 @@ class Settings(Section):
             for key in sorted(here.keys() | there.keys())
             if not key.startswith("machine.") and here.get(key) != there.get(key)
         ]
+
+
+def _plain(value: Any) -> str:
+    """A value in characters that neither paths nor shells treat specially."""
+    text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
+    return re.sub(r"[^\w.+-]", "_", text)
 
 
 def validated(tree: Mapping[str, Any], where: str = "settings") -> Settings:

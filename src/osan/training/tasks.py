@@ -80,7 +80,8 @@ class TaskInfo:
     """What is needed of a task to build its network and read its predictions; stored beside the weights.
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
-    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalised.
+    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalised, ``classes`` where
+    they have no names. ``fingerprint`` is that of the data the network was trained on.
     """
 
     dataset: str
@@ -95,6 +96,8 @@ class TaskInfo:
     std: tuple[float, ...]
     degrees: tuple[int, ...]
     num_ranks: int
+    classes: tuple[str, ...] = ()
+    fingerprint: str = ""
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -115,12 +118,19 @@ class TaskInfo:
             std=() if scale is None else tuple(scale.std.tolist()),
             degrees=degree_histogram(task),
             num_ranks=max(int(part.num_vertices.max()) for part in task.splits.values()),
+            classes=task.classes,
+            fingerprint=task.fingerprint,
         )
 
     @property
     def normalisation(self) -> Normalisation | None:
         """The statistics of the training targets."""
         return Normalisation(torch.tensor(self.mean), torch.tensor(self.std)) if self.mean else None
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """A name for each class of ``"multiclass"``: its own, else its number."""
+        return self.classes or tuple(map(str, range(self.num_targets)))
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -102,7 +102,18 @@ def distinguishes(
 def _prepare(graphs: Sequence[Any], rounds: int | None) -> Encoded:
     if rounds is not None and rounds < 0:
         raise OsanError(f"rounds is {rounds}; it must be at least 0")
+    if not isinstance(graphs, Sequence):
+        _refuse_single(graphs)
     return encode([as_graph(graph) for graph in graphs])
+
+
+def _refuse_single(graphs: Any) -> None:
+    """Raise for a graph in the place of a list: networkx would hand out its vertices."""
+    try:
+        single = as_graph(graphs)
+    except OsanError:
+        return
+    raise OsanError(f"graphs: expected a list of graphs, got {single!r} alone; write [graph]")
 
 
 def _run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from operator import index
 from typing import Any, Literal, get_args
 
 from osan.errors import OsanError
@@ -76,8 +77,9 @@ class Test:
         ):
             if value not in allowed:
                 raise OsanError(f"{field} {value!r} is not known{_suggest(value, allowed)}")
-        if isinstance(self.k, bool) or not isinstance(self.k, int):
+        if isinstance(self.k, bool) or not hasattr(self.k, "__index__"):
             raise OsanError(f"k is {self.k!r}; it must be a whole number")
+        object.__setattr__(self, "k", index(self.k))  # numpy's integers are whole numbers, too
         least = 1 if self.name in ("wl", "id") else 0
         if self.k < least:
             raise OsanError(f"k is {self.k}; it must be at least {least} for test {self.name!r}")

@@ -1,0 +1,143 @@
+"""Layers, encoders and precision that users bring along."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.nn import ARMAConv, GATConv, GCNConv, SAGEConv
+
+from osan import bags, nn
+from osan.errors import OsanError
+from osan.selection import Noise
+
+WIDTH = 8
+
+
+def some_batch() -> Batch:
+    """A triangle with a tail, and a path."""
+    generator = torch.Generator().manual_seed(0)
+    graphs = []
+    for ends in ([(0, 1), (1, 2), (2, 0), (2, 3)], [(0, 1), (1, 2)]):
+        arcs = torch.tensor(ends + [(v, u) for u, v in ends]).t()
+        x = torch.randn(int(arcs.max()) + 1, 4, generator=generator)
+        graphs.append(Data(x=x, edge_index=arcs, edge_attr=torch.randn(arcs.size(1), 3, generator=generator)))
+    return Batch.from_data_list(graphs)
+
+
+def network(conv="gin", **options):
+    return nn.OSAN(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, WIDTH), conv=conv, **options)
+
+
+@pytest.mark.parametrize(
+    "conv",
+    [
+        lambda width: GATConv(width, width // 2, heads=2),
+        lambda width: SAGEConv(width, width, aggr=["mean", "max"]),
+        # Messages of shape [stacks, edges, width].
+        lambda width: ARMAConv(width, width, num_stacks=3),
+    ],
+    ids=["gat", "sage", "arma"],
+)
+def test_layers_of_all_shapes_do_not_see_what_is_removed(conv):
+    """With gradients removed copies stay with weight 0; the predictions are those of the smaller graphs."""
+    batch = some_batch()
+    torch.manual_seed(0)
+    model = network(conv).eval()
+    choice = torch.tensor([[1, 1, 0, 1, 1, 0, 1.0], [1, 1, 1, 0, 0, 1, 1]]).t().contiguous()
+    plain = model(batch, bags.from_choice(batch, choice))
+    choice.requires_grad_()
+    learned = model(batch, bags.from_choice(batch, choice))
+    assert torch.allclose(learned, plain, atol=1e-6)
+    learned.sum().backward()
+    assert choice.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: network(GATConv), "GATConv alone will not do .missing a required argument: 'out_channels'"),
+        (lambda: network(GCNConv(WIDTH, WIDTH)), "got the layer GCNConv itself"),
+        (lambda: network(lambda width: width), "a function that returns int"),
+        (lambda: network("gine", edge_encoder=nn.Numerical(3, WIDTH)), "edge_encoder: expected a function"),
+    ],
+)
+def test_what_is_no_layer_is_refused_when_the_network_is_built(make, message):
+    with pytest.raises(OsanError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: network(lambda width: GATConv(width, width, heads=2)),
+            r"conv: GATConv must keep the shape \[14, 8\], \[copies, width\], but gave \[14, 16\]",
+        ),
+        (
+            lambda: nn.OSAN(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, 5)),
+            r"vertex_encoder: expected shape \[7, 8\] of features of shape \[7, 4\], got \[7, 5\]",
+        ),
+        (
+            lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, 5)),
+            r"edge_encoder: expected shape \[\d+, 8\] .* got \[\d+, 5\]",
+        ),
+    ],
+)
+def test_widths_that_do_not_fit_are_named(make, message):
+    batch = some_batch()
+    with pytest.raises(OsanError, match=message):
+        make()(batch, bags.from_choice(batch, torch.ones(7, 2)))
+
+
+def test_an_upstream_network_for_the_wrong_parts():
+    upstream = nn.Upstream(count=2, width=WIDTH, encoder=nn.Numerical(4, WIDTH))
+    model = nn.DataDrivenOSAN(upstream, network(), "delete 1 edge x 2")
+    with pytest.raises(OsanError, match=r"weighs edges, .* 12, not the 7 vertices; .* edges=True"):
+        model(some_batch())
+    upstream = nn.Upstream(count=2, width=WIDTH, encoder=nn.Numerical(4, 3))
+    with pytest.raises(OsanError, match=r"upstream: encoder: expected shape \[7, 8\]"):
+        upstream(some_batch())
+
+
+def test_names_are_no_estimators():
+    upstream = nn.Upstream(count=2, width=WIDTH)
+    with pytest.raises(OsanError, match=r"estimator: expected an Estimator such as SIMPLE\(\), not 'simple'"):
+        nn.DataDrivenOSAN(upstream, network(), "delete 1 vertex x 2", estimator="simple")
+    with pytest.raises(OsanError, match="noise: expected a Noise"):
+        nn.DataDrivenOSAN(upstream, network(), "delete 1 vertex x 2", noise="gumbel")
+    model = nn.DataDrivenOSAN(upstream, network(), "delete 1 vertex x 2")
+    with pytest.raises(OsanError, match="samples must be at least 1, not 0"):
+        model.explain(some_batch(), samples=0)
+
+
+@pytest.mark.parametrize("conv", ["gin", "gine", "gcn", "pna"])
+@pytest.mark.parametrize("pool", ["mean", "max", "attention"])
+@pytest.mark.parametrize("norm", [True, False])
+def test_mixed_precision(conv, pool, norm):
+    """What Lightning's ``precision="bf16-mixed"`` does: the same up to the digits that bfloat16 has."""
+    torch.manual_seed(0)
+    edges = (lambda: nn.Numerical(3, WIDTH)) if conv in ("gine", "pna") else None
+    downstream = network(
+        conv,
+        edge_encoder=edges,
+        sagg=pool,
+        readout=pool,
+        norm=norm,
+        **({"degrees": torch.tensor([0, 2, 2, 1])} if conv == "pna" else {}),
+    )
+    upstream = nn.Upstream(count=2, width=WIDTH, encoder=nn.Numerical(4, WIDTH))
+    model = nn.DataDrivenOSAN(upstream, downstream, "delete 1 vertex x 2", noise=Noise("none"))
+    batch = some_batch()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        out = model(batch)
+        loss = out.objective(out.prediction.square().squeeze(1))
+    loss.backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    model.zero_grad()
+    bag = bags.from_choice(batch, out.selected[0].choice.detach().requires_grad_())
+    exact = downstream.eval()(batch, bag)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rounded = downstream(batch, bag)
+    assert rounded.dtype == torch.bfloat16
+    assert torch.allclose(rounded.float(), exact, rtol=0.05, atol=0.05)

@@ -108,6 +108,17 @@ def test_evaluate_says_when_the_table_has_changed(tmp_path):
     assert json.loads(changed.stdout)["graphs"] == 4
     (tmp_path / "a.csv").write_text(text + "CCCCCCCCCCCCCCCCO,18,0\n")
     assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    # Another atom leaves targets, sizes and splits as they are: older runs with a fingerprint of those,
+    # cannot know.
+    (tmp_path / "a.csv").write_text(text.replace("\nCN,", "\nCP,"))
+    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    model = tmp_path / "runs/mine/seed-0/model.json"
+    content = json.loads(model.read_text())
+    content["task"]["fingerprint"] = content["task"]["fingerprint"][:64]
+    model.write_text(json.dumps(content))
+    assert run("evaluate", "runs/mine/seed-0").stderr == ""
+    (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
+    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
 
 
 def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):

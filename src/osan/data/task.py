@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -140,13 +140,25 @@ class Task:
 
     @property
     def fingerprint(self) -> str:
-        """A checksum of targets, sizes and splits: another one means other data."""
+        """Checksums of targets, sizes and splits, and of edges and features: another one means other data.
+
+        Older runs have the first half alone; see :meth:`is_that_of`.
+        """
         whole = self.train
-        parts = [whole.tensors["y"], whole.vertex_ptr, whole.edge_ptr, *(s.ids for s in self.splits.values())]
-        digest = hashlib.sha256()
-        for part in parts:
-            digest.update(str(tuple(part.shape)).encode() + part.contiguous().numpy().tobytes())
-        return digest.hexdigest()
+        first = [whole.tensors["y"], whole.vertex_ptr, whole.edge_ptr, *(s.ids for s in self.splits.values())]
+        second = [tensor for name, tensor in sorted(whole.tensors.items()) if name != "y"]
+        return _checksum(first) + _checksum(second)
+
+    def is_that_of(self, fingerprint: str) -> bool:
+        """Whether these are the data of a fingerprint, as far as an older (shorter or empty) one can tell."""
+        return self.fingerprint.startswith(fingerprint)
+
+
+def _checksum(parts: Iterable[Tensor]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(str(tuple(part.shape)).encode() + part.contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def make_task(

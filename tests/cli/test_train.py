@@ -60,7 +60,8 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert settings.training.epochs == 2
     assert result.metric == "mae"
     header = (own_run / "predictions.csv").read_text().splitlines()[0]
-    assert header == "graph,size,other,predicted_size,predicted_other"
+    columns = "predicted_size,predicted_size_spread,predicted_other,predicted_other_spread"
+    assert header == f"graph,line,size,other,{columns}"
     found = json.loads(run("evaluate", own_run, "--json").stdout)
     assert found["mae"] == result.value
     assert found["graphs"] == 4
@@ -73,10 +74,10 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert "3 molecules predicted" in out.stdout
     rows = {row["line"]: row for row in csv.DictReader((tmp_path / "predictions.csv").open())}
     assert list(rows) == ["2", "4", "6"]
-    assert list(rows["2"]) == ["line", "smiles", "size", "size_spread", "other", "other_spread"]
+    assert list(rows["2"]) == ["line", "smiles", *columns.split(",")]
     # CCO and OCC are one molecule.
-    assert rows["2"]["size"] == rows["6"]["size"]
-    assert float(rows["4"]["size_spread"]) >= 0
+    assert rows["2"]["predicted_size"] == rows["6"]["predicted_size"]
+    assert float(rows["4"]["predicted_size_spread"]) >= 0
     rejected = (tmp_path / "rejected.csv").read_text().splitlines()
     assert rejected == ["line,smiles,reason", "3,no molecule,unreadable SMILES", "5,*CC,unknown atom"]
 
@@ -144,23 +145,23 @@ def test_the_printed_folder_can_be_pasted_into_a_shell(tmp_path):
 
 
 def test_predictions_of_the_run_are_those_of_predict(own_run, tmp_path):
-    """Whatever the batches, the mean over samples of the test graphs is what the run wrote for them."""
-    from osan.training.evaluation import predictions, spread
-    from osan.training.run import load_model
-    from osan.training.tasks import load_task
-
-    learner, settings, _ = load_model(own_run)
-    test = load_task(settings).test
-    mean, deviation = spread(learner, test, 3)
-    written = [
-        [float(row["predicted_size"]), float(row["predicted_other"])]
-        for row in csv.DictReader((own_run / "predictions.csv").open())
-    ]
-    assert predictions(learner, test, 32).tolist() == written
-    for got, wanted in zip(mean.tolist(), written, strict=True):
-        assert got == pytest.approx(wanted, rel=1e-5)
-    assert (deviation >= 0).all()
-    assert (deviation > 0).any()
+    """Whatever the batches: joined by the line of the table, all that both tell is the same."""
+    table = own_run.parents[2] / "molecules.csv"
+    given = table.read_text().splitlines()
+    run("predict", own_run, table)
+    told = {row["line"]: row for row in csv.DictReader((tmp_path / "predictions.csv").open())}
+    written = list(csv.DictReader((own_run / "predictions.csv").open()))
+    assert len(written) == 4
+    assert len(told) == 40
+    for row in written:
+        molecule, size, other = given[int(row["line"]) - 1].split(",")
+        assert told[row["line"]]["smiles"] == molecule
+        assert (float(row["size"]), float(row["other"])) == pytest.approx((float(size), float(other)))
+        for name in ("predicted_size", "predicted_size_spread", "predicted_other", "predicted_other_spread"):
+            assert float(told[row["line"]][name]) == pytest.approx(float(row[name]), rel=1e-4, abs=1e-5)
+    errors = [abs(float(r[t]) - float(r[f"predicted_{t}"])) for r in written for t in ("size", "other")]
+    assert read_result(own_run).value == pytest.approx(sum(errors) / len(errors), rel=1e-6)
+    assert any(float(row["predicted_size_spread"]) > 0 for row in written)
 
 
 def test_recipe_and_its_name(osan_data, tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +13,8 @@ from osan.data.table import read_table
 from osan.errors import OsanError
 from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.selection import Policy
-from osan.training.evaluation import spread
-from osan.training.folder import write_bytes
+from osan.training.columns import predicted_columns, write_csv
+from osan.training.evaluation import joined_and_each
 from osan.training.module import Learner
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
@@ -28,10 +26,10 @@ _DUPLICATE = "duplicate of line "
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predictions of a table: by line the SMILES, one value per column, and their deviations."""
+    """The predictions of a table: by line the SMILES and one value per column."""
 
-    columns: tuple[str, ...]
-    rows: dict[int, tuple[str, list[float], list[float]]]
+    columns: list[str]
+    rows: dict[int, tuple[str, list[float]]]
     rejected: list[Rejected]
 
 
@@ -61,39 +59,31 @@ def predict_table(learner: Learner, path: Path, smiles: str = "smiles", batch_si
             rejected.append(Rejected(table.lines[place], table.columns[smiles][place], reason))
         else:
             usable.append((place, graph))
-    rows: dict[int, tuple[str, list[float], list[float]]] = {}
+    joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
     if usable:
-        mean, deviation = spread(learner, flatten([graph for _, graph in usable]), batch_size)
-        for (place, _), value, std in zip(usable, mean.tolist(), deviation.tolist(), strict=True):
-            rows[table.lines[place]] = (table.columns[smiles][place], value, std)
+        graphs = flatten([graph for _, graph in usable])
+        joined, each_sample = joined_and_each(learner, graphs, batch_size)
+    columns, values = predicted_columns(learner, joined, each_sample)
+    rows = {
+        table.lines[place]: (table.columns[smiles][place], value)
+        for (place, _), value in zip(usable, values.tolist(), strict=True)
+    }
     # A molecule that stands in the table twice is predicted once and told twice.
     why = {each.line: each.reason for each in rejected}
     for each in bad:
         if each.reason.startswith(_DUPLICATE):
             line = int(each.reason.removeprefix(_DUPLICATE))
             if line in rows:
-                rows[each.line] = (each.smiles, *rows[line][1:])
+                rows[each.line] = (each.smiles, rows[line][1])
             else:
                 rejected.append(Rejected(each.line, each.smiles, why[line]))
-    return Predicted(_columns(info), dict(sorted(rows.items())), sorted(rejected, key=lambda each: each.line))
+    return Predicted(columns, dict(sorted(rows.items())), sorted(rejected, key=lambda each: each.line))
 
 
 def write_predicted(path: Path, predicted: Predicted) -> None:
-    """A line per molecule: where it stood, its SMILES, and the prediction and spread of each target."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    names = [name for column in predicted.columns for name in (column, f"{column}_spread")]
-    writer.writerow(["line", "smiles", *names])
-    for line, (smiles, values, deviations) in predicted.rows.items():
-        pairs = [number for pair in zip(values, deviations, strict=True) for number in pair]
-        writer.writerow([line, smiles, *pairs])
-    write_bytes(path, stream.getvalue().encode())
-
-
-def _columns(info: TaskInfo) -> tuple[str, ...]:
-    if info.kind == "multiclass":
-        return tuple(f"probability_{name}" for name in info.class_names)
-    return info.targets
+    """A line per molecule: where it stood, its SMILES, and what is predicted."""
+    rows = ([line, smiles, *values] for line, (smiles, values) in predicted.rows.items())
+    write_csv(path, ["line", "smiles", *predicted.columns], rows)
 
 
 def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from osan.data import load_table
+from osan.data.table import read_table
 from osan.experiments.recipes import settings_for
-from osan.training.columns import distinct, predicted_columns
+from osan.training.columns import distinct, numbered, predicted_columns
 from osan.training.evaluation import joined_and_each
 from osan.training.folder import read_result
 from osan.training.prediction import predict_table
@@ -96,19 +97,23 @@ def test_probabilities_and_votes_are_what_they_are_called(own_run: Path, table: 
 def test_lines_lead_to_the_table_and_to_what_predict_tells(own_run: Path, table: Path) -> None:
     learner = load_model(own_run)[0]
     given = table.read_text().splitlines()
-    told = predict_table(learner, table)
+    told = predict_table(learner, read_table(table, ["smiles"], whole=True))
+    rows = {str(line): row for row in told.rows for line in [row[3]]}
+    assert told.header == ["smiles", "flag", "name", "line", *told.columns]
     for row in rows_of(own_run):
-        smiles, flag, name = given[int(row["line"]) - 1].split(",")
+        _, flag, name = cells = given[int(row["line"]) - 1].split(",")
         assert row.get("class", name) == name
         assert float(row.get("flag", flag)) == float(flag)
-        assert told.rows[int(row["line"])][0] == smiles
-        values = dict(zip(told.columns, told.rows[int(row["line"])][1], strict=True))
+        assert rows[row["line"]][:3] == cells
+        values = dict(zip(told.columns, rows[row["line"]][4:], strict=True))
         assert values == pytest.approx({key: float(row[key]) for key in told.columns}, abs=1e-5)
 
 
 def test_names_never_clash() -> None:
-    assert distinct(["a", "b", "a"]) == ["a", "b", "a_2"]
-    assert distinct(["a", "a_2", "a"], taken=["a"]) == ["a_2", "a_2_2", "a_3"]
+    assert distinct(["a", "a_2", "b", "a", "a"]) == ["a", "a_2", "b", "a_3", "a_4"]
+    # Those that belong together keep the same number.
+    assert numbered(["a", "a_spread"], ["a", "b"]) == ["a_2", "a_spread_2"]
+    assert numbered(["a", "a_spread"], ["b"]) == ["a", "a_spread"]
 
 
 def test_no_graphs_have_the_same_columns(own_run: Path) -> None:

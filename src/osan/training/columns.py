@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[l
     if votes and (classes or len(names) == 1):
         # A single column holds the share of class 1 minus 1/2.
         values["votes_{}"] = joined if classes else joined + 0.5
-    header = [form.format(name) for name in names for form in values]
+    header = distinct(form.format(name) for name in names for form in values)
     return header, torch.stack([value.double() for value in values.values()], dim=-1).flatten(1)
 
 
@@ -61,21 +61,29 @@ def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:
     return torch.sigmoid(logits) if info.kind == "binary" else torch.softmax(logits, -1)
 
 
-def distinct(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """The names, with a number behind those that are taken or have come before.
+def numbered(names: Sequence[str], taken: Collection[str]) -> list[str]:
+    """The names, or all with the first number behind them with which none is taken.
 
-    >>> distinct(["line", "a", "a"], taken=["line", "line_2"])
-    ['line_3', 'a', 'a_2']
+    >>> numbered(["a", "b"], taken={"b", "a_2"})
+    ['a_3', 'b_3']
     """
-    known, out = set(taken), []
-    for name in names:
-        free, count = name, 1
-        while free in known:
-            count += 1
-            free = f"{name}_{count}"
-        known.add(free)
-        out.append(free)
+    out, count = list(names), 1
+    while not set(out).isdisjoint(taken):
+        count += 1
+        out = [f"{name}_{count}" for name in names]
     return out
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind those that have come before.
+
+    >>> distinct(["a", "b", "a"])
+    ['a', 'b', 'a_2']
+    """
+    out: dict[str, None] = {}
+    for name in names:
+        out.update(dict.fromkeys(numbered([name], out)))
+    return list(out)
 
 
 def write_predictions(

@@ -107,7 +107,7 @@ def test_names_are_no_estimators():
     with pytest.raises(OsanError, match="noise: expected a Noise"):
         nn.DataDrivenOSAN(upstream, network(), "delete 1 vertex x 2", noise="gumbel")
     model = nn.DataDrivenOSAN(upstream, network(), "delete 1 vertex x 2")
-    with pytest.raises(OsanError, match="samples must be at least 1, not 0"):
+    with pytest.raises(OsanError, match="samples: must be at least 1, not 0"):
         model.explain(some_batch(), samples=0)
 
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -60,7 +61,8 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert settings.training.epochs == 2
     assert result.metric == "mae"
     header = (own_run / "predictions.csv").read_text().splitlines()[0]
-    assert header == "graph,size,other,predicted_size,predicted_other"
+    columns = "predicted_size,predicted_size_spread,predicted_other,predicted_other_spread"
+    assert header == f"graph,line,size,other,{columns}"
     found = json.loads(run("evaluate", own_run, "--json").stdout)
     assert found["mae"] == result.value
     assert found["graphs"] == 4
@@ -73,12 +75,99 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
     assert "3 molecules predicted" in out.stdout
     rows = {row["line"]: row for row in csv.DictReader((tmp_path / "predictions.csv").open())}
     assert list(rows) == ["2", "4", "6"]
-    assert list(rows["2"]) == ["line", "smiles", "size", "size_spread", "other", "other_spread"]
+    assert list(rows["2"]) == ["mol", "line", *columns.split(",")]
     # CCO and OCC are one molecule.
-    assert rows["2"]["size"] == rows["6"]["size"]
-    assert float(rows["4"]["size_spread"]) >= 0
+    assert rows["2"]["predicted_size"] == rows["6"]["predicted_size"]
+    assert float(rows["4"]["predicted_size_spread"]) >= 0
     rejected = (tmp_path / "rejected.csv").read_text().splitlines()
     assert rejected == ["line,smiles,reason", "3,no molecule,unreadable SMILES", "5,*CC,unknown atom"]
+
+
+def test_predict_keeps_the_table(own_run, tmp_path):
+    """All columns in their order, with what is predicted behind them under names that are not taken."""
+    header = ["name", "size", "mol", "predicted_size", "line", "size", "note"]
+    cells = [["a", "3", "CCO", "old", "7", "x", ' "quoted", '], ["b", "", "CCN", "", "8", "y", "two\nlines"]]
+    with (tmp_path / "new.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows(
+            [header, cells[0], ["c", "1", "no molecule", "", "9", "z", ""], cells[1]]
+        )
+    run("predict", own_run, "new.csv", "--out", "out.csv")
+    with (tmp_path / "out.csv").open(newline="") as stream:
+        found, *rows = list(csv.reader(stream))
+    names = ["predicted_size", "predicted_size_spread", "predicted_other", "predicted_other_spread"]
+    added = [f"{name}_2" for name in ("line", *names)]
+    assert found == header + added
+    assert [row[:7] for row in rows] == cells
+    assert [row[7] for row in rows] == ["2", "4"]
+
+    # The same numbers are printed, with a name for every column even where the table has one twice.
+    told = json.loads(run("predict", own_run, "new.csv", "--json").stdout)
+    assert [list(row)[:7] for row in told["predictions"]] == [[*header[:5], "size_2", "note"]] * 2
+    assert [list(row.values())[:7] for row in told["predictions"]] == cells
+    assert [[str(row[name]) for name in added] for row in told["predictions"]] == [row[7:] for row in rows]
+    assert told["rejected"] == [{"line": 3, "smiles": "no molecule", "reason": "unreadable SMILES"}]
+    assert not (tmp_path / "predictions.csv").exists()
+
+    # What was predicted is a table again.
+    run("predict", own_run, "out.csv", "--out", "again.csv")
+    again = (tmp_path / "again.csv").read_text().splitlines()[0].split(",")
+    assert again == [*found, *[f"{name}_3" for name in ("line", *names)]]
+
+
+@pytest.mark.parametrize(
+    ("content", "out", "separator", "comma"),
+    [
+        ("mol;mass\nCCO;46,07\n", "out.csv", ";", True),
+        ("mol;mass\nCCO;46.07\n", "out.csv", ";", False),
+        ("mol\tmass\nCCO\t46,07\n", "out.csv", ",", False),
+        ("mol,mass\nCCO,46.07\n", "out.tsv", "\t", False),
+    ],
+)
+def test_predictions_are_separated_as_the_table_was(own_run, tmp_path, content, out, separator, comma):
+    (tmp_path / "new.csv").write_text(content)
+    told = json.loads(run("predict", own_run, "new.csv", "--json", "--out", out).stdout)["predictions"][0]
+    row = next(csv.DictReader((tmp_path / out).open(), delimiter=separator))
+    assert row["mass"] == content.split()[-1].replace("\t", ";").split(";")[-1].split("CCO,")[-1]
+    assert ("," in row["predicted_size"]) == comma
+    assert float(row["predicted_size"].replace(",", ".")) == told["predicted_size"]
+
+
+def test_predict_one_molecule(own_run, tmp_path):
+    (tmp_path / "new.csv").write_text("mol\nCCO\n")
+    (of_file,) = json.loads(run("predict", own_run, "new.csv", "--json").stdout)["predictions"]
+    (told,) = json.loads(run("predict", own_run, "CCO", "--json").stdout)["predictions"]
+    assert told == {**of_file, "line": 1}
+    lines = run("predict", own_run, "CCO").stdout.splitlines()
+    assert lines == [f"{name} {told[name]:.6g}" for name in list(told)[2:]]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".csv"] == ["new.csv"]
+    run("predict", own_run, "CCO", "--out", "one.csv")
+    (row,) = csv.DictReader((tmp_path / "one.csv").open())
+    assert float(row["predicted_size"]) == told["predicted_size"]
+    # Longer than the name of any file may be, and what else is no name of one.
+    for text in ("C" * 300, "F/C=C/F", "[Na+].[Cl-]"):
+        assert run("predict", own_run, text).stdout.startswith("predicted_size ")
+    # A file is a file, whatever it is called.
+    (tmp_path / "CCO").write_text("mol\nCCCC\nCC\n")
+    assert len(json.loads(run("predict", own_run, "CCO", "--json").stdout)["predictions"]) == 2
+
+
+@pytest.mark.parametrize("text", ["nowhere.csv", "", "runs", "*CC", "C1CC"])
+def test_neither_a_file_nor_a_molecule(own_run, tmp_path, text):
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(
+        OsanError, match=f"{re.escape(repr(text))} is neither a file nor a SMILES string that"
+    ):
+        run("predict", own_run, text)
+
+
+def test_predict_never_overwrites_its_table(own_run, tmp_path):
+    for name in ("predictions.csv", "rejected.csv"):
+        (tmp_path / name).write_text("mol\nCCO\nno molecule\n")
+        with pytest.raises(OsanError, match=f"{name} is the table itself; name another file"):
+            run("predict", own_run, tmp_path / name)
+        assert (tmp_path / name).read_text() == "mol\nCCO\nno molecule\n"
+    with pytest.raises(OsanError, match=r"out\.parquet: predictions are written as text"):
+        run("predict", own_run, "rejected.csv", "--out", "out.parquet", "--rejected", "bad.csv")
 
 
 def test_evaluate_with_other_noise(own_run):
@@ -108,6 +197,17 @@ def test_evaluate_says_when_the_table_has_changed(tmp_path):
     assert json.loads(changed.stdout)["graphs"] == 4
     (tmp_path / "a.csv").write_text(text + "CCCCCCCCCCCCCCCCO,18,0\n")
     assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    # Another atom leaves targets, sizes and splits as they are: older runs with a fingerprint of those,
+    # cannot know.
+    (tmp_path / "a.csv").write_text(text.replace("\nCN,", "\nCP,"))
+    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    model = tmp_path / "runs/mine/seed-0/model.json"
+    content = json.loads(model.read_text())
+    content["task"]["fingerprint"] = content["task"]["fingerprint"][:64]
+    model.write_text(json.dumps(content))
+    assert run("evaluate", "runs/mine/seed-0").stderr == ""
+    (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
+    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
 
 
 def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):
@@ -133,23 +233,23 @@ def test_the_printed_folder_can_be_pasted_into_a_shell(tmp_path):
 
 
 def test_predictions_of_the_run_are_those_of_predict(own_run, tmp_path):
-    """Whatever the batches, the mean over samples of the test graphs is what the run wrote for them."""
-    from osan.training.evaluation import predictions, spread
-    from osan.training.run import load_model
-    from osan.training.tasks import load_task
-
-    learner, settings, _ = load_model(own_run)
-    test = load_task(settings).test
-    mean, deviation = spread(learner, test, 3)
-    written = [
-        [float(row["predicted_size"]), float(row["predicted_other"])]
-        for row in csv.DictReader((own_run / "predictions.csv").open())
-    ]
-    assert predictions(learner, test, 32).tolist() == written
-    for got, wanted in zip(mean.tolist(), written, strict=True):
-        assert got == pytest.approx(wanted, rel=1e-5)
-    assert (deviation >= 0).all()
-    assert (deviation > 0).any()
+    """Whatever the batches: joined by the line of the table, all that both tell is the same."""
+    table = own_run.parents[2] / "molecules.csv"
+    given = table.read_text().splitlines()
+    run("predict", own_run, table)
+    told = {row["line"]: row for row in csv.DictReader((tmp_path / "predictions.csv").open())}
+    written = list(csv.DictReader((own_run / "predictions.csv").open()))
+    assert len(written) == 4
+    assert len(told) == 40
+    for row in written:
+        molecule, size, other = given[int(row["line"]) - 1].split(",")
+        assert told[row["line"]]["mol"] == molecule
+        assert (float(row["size"]), float(row["other"])) == pytest.approx((float(size), float(other)))
+        for name in ("predicted_size", "predicted_size_spread", "predicted_other", "predicted_other_spread"):
+            assert float(told[row["line"]][name]) == pytest.approx(float(row[name]), rel=1e-4, abs=1e-5)
+    errors = [abs(float(r[t]) - float(r[f"predicted_{t}"])) for r in written for t in ("size", "other")]
+    assert read_result(own_run).value == pytest.approx(sum(errors) / len(errors), rel=1e-6)
+    assert any(float(row["predicted_size_spread"]) > 0 for row in written)
 
 
 def test_recipe_and_its_name(osan_data, tmp_path):

@@ -21,6 +21,15 @@ def test_quotes_line_breaks_blank_lines_and_bom(tmp_path):
     assert table.lines == [2, 4, 6]
 
 
+def test_the_whole_table_is_kept_as_it_is(tmp_path):
+    path = write(tmp_path, b"a, b ,a\n 1,2,\n\nx,y ,z\n")
+    table = read_table(path, ["b"], whole=True)
+    assert table.columns == {"b": ["2", "y"]}
+    assert table.header == ["a", "b", "a"]
+    assert table.rows == [[" 1", "2", ""], ["x", "y ", "z"]]
+    assert read_table(path, ["b"]).rows == []
+
+
 def test_compressed_and_tab_separated(tmp_path):
     path = write(tmp_path, gzip.compress(b"a\tb\n1\t2\n"), "a.tsv.gz")
     assert read_table(path, ["b"]).columns == {"b": ["2"]}
@@ -91,6 +100,9 @@ def test_parquet(tmp_path):
     read = read_table(tmp_path / "a.parquet", ["smiles", "y"])
     assert read.columns == {"smiles": ["C", "", "N"], "y": ["1.5", "", "2.0"]}
     assert read.lines == [1, 2, 3]
+    whole = read_table(tmp_path / "a.parquet", ["smiles", "y"], whole=True)
+    assert (whole.columns, whole.header) == (read.columns, ["smiles", "y", "other"])
+    assert whole.rows == [["C", "1.5", "1"], ["", "", "2"], ["N", "2.0", "3"]]
     with pytest.raises(OsanError, match="no single column 'z'; the file has smiles, y, other"):
         read_table(tmp_path / "a.parquet", ["z"])
     content = (tmp_path / "a.parquet").read_bytes()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from osan.data import load_graphs, load_table
+from osan.data.table import read_table
 from osan.experiments.recipes import settings_for
 from osan.graphs import csl, write_graphs
 from osan.training.prediction import predict_table
@@ -54,10 +55,12 @@ def test_predictions_carry_the_names(table: Path, tmp_path: Path) -> None:
     train(settings, folder, progress=False)
     rows = list(csv.DictReader((folder / "predictions.csv").open()))
     task = load_table(table, targets="label", kind="multiclass")
-    assert list(rows[0]) == ["graph", "class", "predicted_harmless", "predicted_toxic"]
+    # Without a policy there is a single sample, which has no one to vote with.
+    named = [f"probability_{name}{end}" for name in ("harmless", "toxic") for end in ("", "_spread")]
+    assert list(rows[0]) == ["graph", "line", "class", *named]
     assert [row["class"] for row in rows] == [task.classes[i] for i in task.test.y.tolist()]
     learner = load_model(folder)[0]
-    assert predict_table(learner, table).columns == ("probability_harmless", "probability_toxic")
+    assert predict_table(learner, read_table(table, ["smiles"], whole=True)).columns == named
 
     # A model that was stored before classes had names.
     content = json.loads((folder / "model.json").read_text())["task"]

@@ -62,6 +62,33 @@ def test_a_checkpoint_of_another_setting(tmp_path, small):
     assert content(folder)[CHECKPOINT] == before[CHECKPOINT]
 
 
+def test_data_that_have_changed_since_the_checkpoint(tmp_path, small):
+    """One target, one row more, or another atom in a molecule; what was there before goes on."""
+    table, folder = tmp_path / "a.csv", tmp_path / "run"
+    text = "smiles,y\n" + "".join(f"{'C' * (i + 1)},{i}\n" for i in range(30))
+    table.write_text(text)
+    wanted = small(**{"data.dataset": str(table), "data.options": {}, "training.epochs": 3})
+    stopped_after(folder, wanted, 1)
+    before = content(folder)
+    for changed in (text.replace("CCCC,3\n", "CCCC,4\n"), text + "CCO,2\n", text.replace("\nCC,", "\nCN,")):
+        table.write_text(changed)
+        with pytest.raises(OsanError, match=r"a\.csv is not what it was when .*checkpoint\.ckpt was written"):
+            train(wanted, folder, resume=True, progress=False)
+        assert content(folder)[CHECKPOINT] == before[CHECKPOINT]
+    table.write_text(text)
+    assert train(wanted, folder, resume=True, progress=False).epochs == 3
+
+
+def test_a_checkpoint_from_before_data_were_noted(tmp_path, small, finished, outcome):
+    folder = tmp_path / "run"
+    stopped_after(folder, small(), 2)
+    state = torch.load(folder / CHECKPOINT, weights_only=True)
+    assert state.pop("data") == load_model(finished)[2].fingerprint != ""
+    torch.save(state, folder / CHECKPOINT)
+    train(small(), folder, resume=True, progress=False)
+    assert outcome(folder) == outcome(finished)
+
+
 @pytest.mark.parametrize("damage", ["cut", "text", "pickle", "other"])
 def test_a_damaged_checkpoint(tmp_path, small, finished, damage):
     folder = tmp_path / "run"

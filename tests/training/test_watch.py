@@ -9,7 +9,7 @@ import torch
 from osan.experiments.demo import demo_settings
 from osan.training.batches import Batches, mixed
 from osan.training.build import build, predict
-from osan.training.evaluation import each_sample, predictions, separate_score
+from osan.training.evaluation import joined_and_each, predictions, separate_score
 from osan.training.module import Learner
 from osan.training.run import load_model, train
 from osan.training.tasks import TaskInfo, load_task
@@ -68,7 +68,7 @@ def test_training_ends_when_nothing_can_improve(tmp_path):
 def test_samples_apart(finished):
     learner, settings, info = load_model(finished)
     task = load_task(settings, None, finished / "rejected.csv")
-    each = each_sample(learner, task.test, 16)
+    each = joined_and_each(learner, task.test, 16)[1]
     assert each.shape == (settings.selection.samples, len(task.test), 1)
     # Joined they are what is predicted, and apart each has its own error.
     torch.testing.assert_close(each.mean(0), predictions(learner, task.test, 16))

@@ -37,7 +37,7 @@ def evaluate(
         raise OsanError(f"--split: expected train, val or test, got {split!r}")
     learner, settings, info = load_model(run)
     task = load_task(settings, data)
-    if info.fingerprint and info.fingerprint != task.fingerprint:
+    if not task.is_that_of(info.fingerprint):
         typer.echo(
             f"osan: {settings.data.dataset} is not what it was when the run was trained; its {split} split "
             "may hold other graphs, even such that the model was trained on",

@@ -99,6 +99,7 @@ def load_table(
         edge_features=Features(sizes=tuple(get_bond_feature_dims())),
         num_targets=len(classes) or len(columns),
         classes=classes,
+        lines=tuple(table.lines[row] for row in rows),
         normalise=kind == "regression",
         split=f"{split}, seed {seed}" if split == "random" else split,
         source=str(path),

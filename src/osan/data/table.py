@@ -7,7 +7,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from osan.errors import OsanError
@@ -19,18 +19,22 @@ class Table:
 
     For Parquet, which has no lines, row i has the number i + 1. Where semicolons separate the cells, as
     spreadsheets do in countries that write 1,5 for one and a half, numbers may have a decimal comma.
+    ``header`` and ``rows`` are the whole table as it is, if that was asked for, else empty.
     """
 
     path: Path
     columns: dict[str, list[str]]
     lines: list[int]
     decimal_comma: bool = False
+    header: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
 
 
-def read_table(path: Path, columns: Sequence[str]) -> Table:
+def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table:
     """The given columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
 
-    A ``.csv`` file has commas, semicolons or tabs: the first with which its header has the columns.
+    A ``.csv`` file has commas, semicolons or tabs: the first with which its header has the columns. If the
+    ``whole`` table is asked for, all its cells are kept, too.
 
     Raises
     ------
@@ -40,7 +44,7 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
     if len(set(columns)) != len(columns):
         raise OsanError(f"a column is asked for twice: {', '.join(columns)}")
     if path.suffix.lower() in (".parquet", ".pq"):
-        return _read_parquet(path, columns)
+        return _read_parquet(path, columns, whole)
     text = read_text(path)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -71,7 +75,8 @@ def read_table(path: Path, columns: Sequence[str]) -> Table:
             )
     place = {column: header.index(column) for column in columns}
     cells = {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}
-    return Table(path, cells, lines[1:], decimal_comma=separator == ";")
+    kept = (header, rows[1:]) if whole else ([], [])
+    return Table(path, cells, lines[1:], separator == ";", *kept)
 
 
 def _separator(text: str, columns: Sequence[str]) -> str:
@@ -140,7 +145,7 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     return value
 
 
-def _read_parquet(path: Path, columns: Sequence[str]) -> Table:
+def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
@@ -154,8 +159,11 @@ def _read_parquet(path: Path, columns: Sequence[str]) -> Table:
                 raise OsanError(
                     f"{path}: no single column {column!r}; the file has {', '.join(header)[:200]}"
                 )
-        table = file.read(columns=list(columns))
-        cells = {c: ["" if v is None else str(v).strip() for v in table[c].to_pylist()] for c in columns}
+        table = file.read(columns=None if whole else list(columns))
+        texts = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise OsanError(f"{path}: not a readable Parquet file ({error})") from error
-    return Table(path, cells, list(range(1, table.num_rows + 1)))
+    place = {column: table.column_names.index(column) for column in columns}
+    cells = {column: [text.strip() for text in texts[i]] for column, i in place.items()}
+    kept = (table.column_names, [list(row) for row in zip(*texts, strict=True)]) if whole else ([], [])
+    return Table(path, cells, list(range(1, table.num_rows + 1)), False, *kept)

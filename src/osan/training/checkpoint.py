@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from lightning.fabric.plugins import CheckpointIO
 
+from osan.data import Task
 from osan.errors import OsanError
 from osan.training.folder import write_bytes
 from osan.training.settings import Settings, validated
@@ -60,3 +61,12 @@ def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -
     different = settings.differences(made)
     if different:
         raise OsanError(f"{path} is of a run with other settings: {'; '.join(different[:5])}")
+
+
+def check_data(path: Path, checkpoint: dict[str, Any], task: Task) -> None:
+    """Raise if a checkpoint was made with other data; one from before this was noted is taken as it is."""
+    if not task.is_that_of(checkpoint.get("data", "")):
+        raise OsanError(
+            f"{task.name} is not what it was when {path} was written: other targets, graphs or splits; "
+            "put back the data of then, or train in another folder"
+        )

@@ -1,13 +1,10 @@
-"""Predictions of a whole split, their scores, their file, and how long inference takes."""
+"""Predictions of a whole split, their scores, and how long inference takes."""
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,7 +15,6 @@ from osan.nn import DataDrivenOSAN
 from osan.selection import Noise, agreement
 from osan.training.batches import Batches
 from osan.training.build import predict
-from osan.training.folder import write_bytes
 from osan.training.module import Learner
 from osan.training.scores import score
 from osan.training.tasks import TaskInfo
@@ -62,30 +58,23 @@ def predictions(
     return torch.cat(parts)
 
 
-def each_sample(learner: Learner, graphs: FlatDataset, batch_size: int) -> Tensor:
-    """Predictions of every perturbed sample on its own, in the unit of the targets.
+def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+    """What :func:`predictions` gives, and the predictions of every perturbed sample on its own.
 
-    Shape ``[samples, graphs, targets]``. A network that sees the whole graph, or all subgraphs, has one.
+    In the unit of the targets, of shapes ``[graphs, targets]`` and ``[samples, graphs, targets]``. A network
+    that sees the whole graph, or all subgraphs, has one sample.
     """
     device = next(learner.model.parameters()).device
-    parts = []
+    joined, parts = [], []
     with evaluating(learner):
         for batch in Batches(graphs, batch_size):
             first, out = predict(learner.model, batch.to(device))
             each = first.unsqueeze(0)
             if out is not None and isinstance(learner.model, DataDrivenOSAN):
                 each = torch.stack([learner.model.downstream(batch, bag) for bag in out.bags])
+            joined.append(learner.renormalised(first).cpu())
             parts.append(learner.renormalised(each).cpu())
-    return torch.cat(parts, dim=1)
-
-
-def spread(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation over the perturbed samples of what is predicted for each graph.
-
-    Numbers in the unit of the targets, or probabilities (of class 1, or of each class).
-    """
-    values = meaning(each_sample(learner, graphs, batch_size), learner.info)
-    return values.mean(0), values.std(0, correction=0)
+    return torch.cat(joined), torch.cat(parts, dim=1)
 
 
 def sample_agreement(
@@ -125,13 +114,6 @@ def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
     return float(score(each.flatten(0, 1), repeated, info.kind, info.metric))
 
 
-def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:
-    """What a network's output says: the number itself, or the probabilities behind logits."""
-    if info.kind == "regression":
-        return prediction
-    return torch.sigmoid(prediction) if info.kind == "binary" else torch.softmax(prediction, -1)
-
-
 def scores(prediction: Tensor, y: Tensor, info: TaskInfo) -> dict[str, float]:
     """The metric of the task and, where they can be computed, the others that suit it."""
     out = {info.metric: float(score(prediction, y, info.kind, info.metric))}
@@ -160,23 +142,3 @@ def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) ->
             total.item()  # waits for the device
             times.append(round(time.perf_counter() - start, 6))
     return times
-
-
-def write_predictions(path: Path, graphs: FlatDataset, prediction: Tensor, info: TaskInfo) -> None:
-    """A line per graph: its place in the dataset, its targets and what is predicted (logits for classes)."""
-    y = graphs.y.reshape(len(graphs), -1)
-    names = info.targets
-    if info.kind == "multiclass":
-        columns = ["class", *(f"predicted_{name}" for name in info.class_names)]
-        targets = [[info.class_names[i]] for i in graphs.y.tolist()]
-    else:
-        columns = [*names, *(f"predicted_{name}" for name in names)]
-        # A missing target is an empty cell.
-        targets = [["" if t != t else t for t in target] for target in y.tolist()]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["graph", *columns])
-    # Every digit of a float32.
-    rows = zip(graphs.ids.tolist(), targets, prediction.tolist(), strict=True)
-    writer.writerows([i, *target, *value] for i, target, value in rows)
-    write_bytes(path, stream.getvalue().encode())

@@ -21,7 +21,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from osan.data import Task
 from osan.training.batches import Batches
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
-from osan.training.checkpoint import SafeCheckpointIO, check_settings, read_checkpoint
+from osan.training.checkpoint import SafeCheckpointIO, check_data, check_settings, read_checkpoint
 from osan.training.folder import CHECKPOINT
 from osan.training.memory import keep_freed_memory
 from osan.training.module import Learner
@@ -56,6 +56,7 @@ def fit(
     if resume and checkpoint.is_file():
         state = read_checkpoint(checkpoint)
         check_settings(checkpoint, state, learner.settings)
+        check_data(checkpoint, state, task)
     best = Best(learner.monitor, task.direction)
     history = History(folder, task.test if training.watch_test else None)
     callbacks: list[Callback] = [best, history, Perfect(best, history, task.direction)]

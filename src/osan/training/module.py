@@ -149,3 +149,4 @@ class Learner(LightningModule):
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["settings"] = self.settings.to_toml()
+        checkpoint["data"] = self.info.fingerprint

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,12 +10,12 @@ import torch
 
 from osan.data import Features, flatten
 from osan.data.molecules import Rejected, read_molecules
-from osan.data.table import read_table
+from osan.data.table import Table
 from osan.errors import OsanError
 from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.selection import Policy
-from osan.training.evaluation import spread
-from osan.training.folder import write_bytes
+from osan.training.columns import numbered, predicted_columns, write_csv
+from osan.training.evaluation import joined_and_each
 from osan.training.module import Learner
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
@@ -24,24 +23,43 @@ from osan.training.tasks import TaskInfo
 # OGB's number for an element that it does not know.
 _UNKNOWN_ATOM = OGB_ATOM_FEATURES[0] - 1
 _DUPLICATE = "duplicate of line "
+_COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predictions of a table: by line the SMILES, one value per column, and their deviations."""
+    """The predictions of a table: its rows that could be used, each with one value per column."""
 
-    columns: tuple[str, ...]
-    rows: dict[int, tuple[str, list[float], list[float]]]
+    table: Table
+    columns: list[str]
+    values: dict[int, list[float]]
     rejected: list[Rejected]
 
+    @property
+    def header(self) -> list[str]:
+        """The table's columns as they are, then the line and what is predicted, under names not yet taken."""
+        own = self.table.header
+        return [*own, *numbered(["line"], own), *numbered(self.columns, own)]
 
-def predict_table(learner: Learner, path: Path, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
-    """Predict every molecule of a CSV, TSV or Parquet file.
+    @property
+    def rows(self) -> list[list[str | int | float]]:
+        """The cells under each name of the header; rejected rows are left out."""
+        table = self.table
+        return [[*table.rows[row], table.lines[row], *values] for row, values in self.values.items()]
+
+
+def one_molecule(text: str, smiles: str = "smiles") -> Table:
+    """A table with a single column and row, a SMILES string."""
+    return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
+
+
+def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
+    """Predict every molecule of a table that was read as a whole.
 
     Raises
     ------
     OsanError
-        If the file is no such table, or the model was not trained on molecules with OGB's features.
+        If the model was not trained on molecules with OGB's features.
     """
     info, settings = learner.info, learner.settings
     if info.vertex_features != Features(sizes=OGB_ATOM_FEATURES) or (
@@ -51,7 +69,6 @@ def predict_table(learner: Learner, path: Path, smiles: str = "smiles", batch_si
             f"the model was trained on {info.dataset}, whose graphs do not carry the features that molecules "
             "in a table get; train on a table or an OGB dataset"
         )
-    table = read_table(path, [smiles])
     none = torch.zeros(len(table.lines), 1)
     molecules, places, bad = read_molecules(table, smiles, none)
     usable, rejected = [], [each for each in bad if not each.reason.startswith(_DUPLICATE)]
@@ -61,39 +78,36 @@ def predict_table(learner: Learner, path: Path, smiles: str = "smiles", batch_si
             rejected.append(Rejected(table.lines[place], table.columns[smiles][place], reason))
         else:
             usable.append((place, graph))
-    rows: dict[int, tuple[str, list[float], list[float]]] = {}
+    joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
     if usable:
-        mean, deviation = spread(learner, flatten([graph for _, graph in usable]), batch_size)
-        for (place, _), value, std in zip(usable, mean.tolist(), deviation.tolist(), strict=True):
-            rows[table.lines[place]] = (table.columns[smiles][place], value, std)
+        graphs = flatten([graph for _, graph in usable])
+        joined, each_sample = joined_and_each(learner, graphs, batch_size)
+    columns, values = predicted_columns(learner, joined, each_sample)
+    found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
     # A molecule that stands in the table twice is predicted once and told twice.
     why = {each.line: each.reason for each in rejected}
+    row_of = {line: row for row, line in enumerate(table.lines)}
     for each in bad:
         if each.reason.startswith(_DUPLICATE):
             line = int(each.reason.removeprefix(_DUPLICATE))
-            if line in rows:
-                rows[each.line] = (each.smiles, *rows[line][1:])
-            else:
+            if line in why:
                 rejected.append(Rejected(each.line, each.smiles, why[line]))
-    return Predicted(_columns(info), dict(sorted(rows.items())), sorted(rejected, key=lambda each: each.line))
+            else:
+                found[row_of[each.line]] = found[row_of[line]]
+    rejected.sort(key=lambda each: each.line)
+    return Predicted(table, columns, dict(sorted(found.items())), rejected)
 
 
 def write_predicted(path: Path, predicted: Predicted) -> None:
-    """A line per molecule: where it stood, its SMILES, and the prediction and spread of each target."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    names = [name for column in predicted.columns for name in (column, f"{column}_spread")]
-    writer.writerow(["line", "smiles", *names])
-    for line, (smiles, values, deviations) in predicted.rows.items():
-        pairs = [number for pair in zip(values, deviations, strict=True) for number in pair]
-        writer.writerow([line, smiles, *pairs])
-    write_bytes(path, stream.getvalue().encode())
+    """Write the table with what is predicted: separated by tabs if the name says so, else as it was read.
 
-
-def _columns(info: TaskInfo) -> tuple[str, ...]:
-    if info.kind == "multiclass":
-        return tuple(f"probability_{name}" for name in info.class_names)
-    return info.targets
+    Numbers get a decimal comma where the table has some.
+    """
+    table, rows = predicted.table, predicted.rows
+    if table.decimal_comma and any(_COMMA.fullmatch(cell.strip()) for row in table.rows for cell in row):
+        rows = [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in rows]
+    separator = "\t" if ".tsv" in path.name.lower() else ";" if table.decimal_comma else ","
+    write_csv(path, predicted.header, rows, separator)
 
 
 def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:

@@ -15,14 +15,8 @@ from osan.data import Task
 from osan.errors import OsanError
 from osan.training import folder as files
 from osan.training.build import build
-from osan.training.evaluation import (
-    each_sample,
-    inference_seconds,
-    predictions,
-    scores,
-    separate_score,
-    write_predictions,
-)
+from osan.training.columns import predicted_columns, write_predictions
+from osan.training.evaluation import inference_seconds, joined_and_each, scores, separate_score
 from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of, write_result
 from osan.training.module import Learner
@@ -151,8 +145,9 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     batch_size = settings.training.batch_size
     files.write_bytes(folder / files.WEIGHTS, save(best.weights))
     files.write_json(folder / files.MODEL, {"format": _FORMAT, "task": info.to_json()})
-    prediction = predictions(learner, task.test, batch_size)
-    write_predictions(folder / files.PREDICTIONS, task.test, prediction, info)
+    prediction, each = joined_and_each(learner, task.test, batch_size)
+    columns = predicted_columns(learner, prediction, each)
+    write_predictions(folder / files.PREDICTIONS, task.test, columns, info, task.lines)
     reached = scores(prediction, task.test.y, info)
     result = Result(
         key=settings.name,
@@ -168,7 +163,7 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
         test_seconds=inference_seconds(learner, task.test, batch_size),
         scores=reached,
         best_test=history.best_test(info.direction),
-        separate=separate_score(each_sample(learner, task.test, batch_size), task.test.y, info),
+        separate=separate_score(each, task.test.y, info),
     )
     write_result(folder, result)
 

@@ -1,0 +1,117 @@
+"""What is predicted, as named columns: the same in a run's ``predictions.csv`` and in ``osan predict``."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from osan.data import FlatDataset
+from osan.nn import DataDrivenOSAN
+from osan.training.folder import write_bytes
+from osan.training.module import Learner
+from osan.training.tasks import TaskInfo
+
+
+def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[list[str], Tensor]:
+    """Names and values, the latter of shape ``[graphs, columns]``.
+
+    For each target ``predicted_NAME``, in its unit; for classes ``probability_NAME`` (of class 1, or of each
+    class). It is what is scored, or the probability behind it. ``..._spread`` is the standard deviation over
+    the perturbed samples of the same. Where samples vote, the mean of their outputs gives the probability,
+    and ``votes_NAME`` is the share of votes, which is scored.
+
+    Parameters
+    ----------
+    learner
+        The trained network.
+    joined, each
+        Its predictions, and those of every sample; see :func:`~osan.training.evaluation.joined_and_each`.
+    """
+    info, model = learner.info, learner.model
+    classes = info.kind == "multiclass"
+    names = info.class_names if classes else info.targets
+    votes = isinstance(model, DataDrivenOSAN) and model.combine == "vote" and info.kind != "regression"
+    word = "predicted" if info.kind == "regression" else "probability"
+    of_samples = meaning(each, info)
+    values = {
+        f"{word}_{{}}": meaning(each.mean(0) if votes else joined, info),
+        f"{word}_{{}}_spread": (of_samples - of_samples.mean(0)).square().mean(0).sqrt(),
+    }
+    if votes and (classes or len(names) == 1):
+        # A single column holds the share of class 1 minus 1/2.
+        values["votes_{}"] = joined if classes else joined + 0.5
+    header = distinct(form.format(name) for name in names for form in values)
+    return header, torch.stack([value.double() for value in values.values()], dim=-1).flatten(1)
+
+
+def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:
+    """What a network's output says: the number itself, or the probabilities behind logits.
+
+    Double precision keeps large logits apart, and with them the order that ROC-AUC looks at.
+    """
+    if info.kind == "regression":
+        return prediction
+    logits = prediction.double()
+    return torch.sigmoid(logits) if info.kind == "binary" else torch.softmax(logits, -1)
+
+
+def numbered(names: Sequence[str], taken: Collection[str]) -> list[str]:
+    """The names, or all with the first number behind them with which none is taken.
+
+    >>> numbered(["a", "b"], taken={"b", "a_2"})
+    ['a_3', 'b_3']
+    """
+    out, count = list(names), 1
+    while not set(out).isdisjoint(taken):
+        count += 1
+        out = [f"{name}_{count}" for name in names]
+    return out
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """The names, with a number behind those that have come before.
+
+    >>> distinct(["a", "b", "a"])
+    ['a', 'b', 'a_2']
+    """
+    out: dict[str, None] = {}
+    for name in names:
+        out.update(dict.fromkeys(numbered([name], out)))
+    return list(out)
+
+
+def write_predictions(
+    path: Path,
+    graphs: FlatDataset,
+    columns: tuple[list[str], Tensor],
+    info: TaskInfo,
+    lines: Sequence[int] = (),
+) -> None:
+    """A line per graph: its place in the dataset (and line in its table), its targets, what is predicted."""
+    if info.kind == "multiclass":
+        names = ["class"]
+        targets = [[info.class_names[i]] for i in graphs.y.tolist()]
+    else:
+        names = list(info.targets)
+        # A missing target is an empty cell.
+        targets = [["" if t != t else t for t in target] for target in graphs.y.tolist()]
+    predicted, values = columns
+    header = distinct(["graph", *(["line"] if lines else []), *names, *predicted])
+    places = [[i, lines[i]] if lines else [i] for i in graphs.ids.tolist()]
+    rows = zip(places, targets, values.tolist(), strict=True)
+    write_csv(path, header, ([*place, *target, *value] for place, target, value in rows))
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> None:
+    """Write a table, whole or not at all; every digit of a number."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    write_bytes(path, stream.getvalue().encode())

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ import torch
 from osan.data import load
 from osan.errors import OsanError
 from osan.training.batches import Batches
-from osan.training.build import build
+from osan.training.build import build, combine
 from osan.training.module import Learner, decay_factor
 from osan.training.run import load_model, train
 from osan.training.settings import TrainingSettings
@@ -136,6 +137,28 @@ def test_all_kinds_of_tasks_and_policies(tmp_path, small, dataset, options, poli
     result = train(small(**changes, **{"training.epochs": 1}), tmp_path / "run", progress=False)
     assert 0 <= result.value < 10
     assert result.metric == load(dataset, **options).metric
+
+
+@pytest.mark.parametrize(
+    ("kind", "targets", "auto"),
+    [("multiclass", 1, "vote"), ("binary", 1, "vote"), ("binary", 2, "mean"), ("regression", 1, "mean")],
+)
+def test_samples_vote_for_the_class_of_one_target(small, kind, targets, auto):
+    """With several targets the columns are not classes of which one could win."""
+    settings = small()
+    info = replace(
+        TaskInfo.of(load_task(settings), settings),
+        kind=kind,
+        metric="accuracy",
+        targets=tuple(f"y{i}" for i in range(targets)),
+    )
+    assert combine(settings.selection, info) == auto
+    forced = small(**{"selection.combine": "vote"}).selection
+    if auto == "vote":
+        assert combine(forced, replace(info, metric="rocauc")) == "vote"
+    else:
+        with pytest.raises(OsanError, match=rf"{kind} with {targets} target\(s\); use 'mean'"):
+            combine(forced, info)
 
 
 def test_pna_needs_edge_features(small):

@@ -139,10 +139,16 @@ def evaluation_noise(choice: SelectionSettings) -> Noise | None:
 
 
 def combine(choice: SelectionSettings, info: TaskInfo) -> Any:
-    """How samples are joined: by a vote where accuracy counts, else by their mean."""
+    """How samples are joined: by a vote where the accuracy of one target counts, else by their mean."""
+    can_vote = info.kind == "multiclass" or (info.kind == "binary" and len(info.targets) == 1)
+    if choice.combine == "vote" and not can_vote:
+        raise OsanError(
+            "selection.combine: samples vote for the class of one target, but the task is "
+            f"{info.kind} with {len(info.targets)} target(s); use 'mean'"
+        )
     if choice.combine != "auto":
         return choice.combine
-    return "vote" if info.metric == "accuracy" else "mean"
+    return "vote" if info.metric == "accuracy" and can_vote else "mean"
 
 
 def described(features: Features) -> tuple[int, ...] | int:

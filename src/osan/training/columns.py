@@ -36,14 +36,14 @@ def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[l
     info, model = learner.info, learner.model
     classes = info.kind == "multiclass"
     names = info.class_names if classes else info.targets
-    votes = isinstance(model, DataDrivenOSAN) and model.combine == "vote" and info.kind != "regression"
+    votes = isinstance(model, DataDrivenOSAN) and model.combine == "vote"
     word = "predicted" if info.kind == "regression" else "probability"
     of_samples = meaning(each, info)
     values = {
         f"{word}_{{}}": meaning(each.mean(0) if votes else joined, info),
         f"{word}_{{}}_spread": (of_samples - of_samples.mean(0)).square().mean(0).sqrt(),
     }
-    if votes and (classes or len(names) == 1):
+    if votes:
         # A single column holds the share of class 1 minus 1/2.
         values["votes_{}"] = joined if classes else joined + 0.5
     header = distinct(form.format(name) for name in names for form in values)

@@ -1,6 +1,7 @@
 """Fixtures shared by all tests."""
 
 import os
+import signal
 from pathlib import Path
 
 # numba's OpenMP layer sets the number of threads for torch too, which then adds up numbers in another order:
@@ -13,6 +14,13 @@ from hypothesis import settings
 # The first example pays for imports and compilation; time is bounded for the whole suite instead.
 settings.register_profile("osan", deadline=None)
 settings.load_profile("osan")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c() -> None:
+    """Let processes that tests start hear Ctrl-C, even if a shell runs the tests in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

@@ -125,7 +125,11 @@ def test_a_failure_does_not_stop_the_rest(swept):
     assert plan(settings, [0], runs) == [bad]
 
 
-def test_a_deadline_leaves_runs_to_be_continued(tmp_path):
+@pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["", "ignored"])
+def test_a_deadline_leaves_runs_to_be_continued(tmp_path, request, handler):
+    """Also where Ctrl-C is ignored, as in jobs that a shell runs in the background."""
+    before = signal.signal(signal.SIGINT, handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     jobs = plan([tiny("long", epochs=100_000), tiny("never")], [0], tmp_path)
     events = list(run_locally(jobs, 1, 1, deadline=time.monotonic() + 2.0))
     assert [e.state for e in events if e.state != "running"] == ["started", "interrupted"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -106,6 +107,8 @@ def one_line(error: BaseException) -> str:
 
 def main() -> None:
     """What the process does."""
+    # Jobs in the background of a shell ignore Ctrl-C, and their processes inherit that; here it means: end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     message = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
@@ -116,8 +119,6 @@ def main() -> None:
 
 
 def _interrupt() -> None:
-    import signal
-
     os.kill(os.getpid(), signal.SIGINT)
 
 

@@ -1,6 +1,6 @@
-"""Fill the tables of docs/results.md from results/runs.csv.
+"""Fill the tables of docs/results.md from results/runs.csv, and draw its picture.
 
-python scripts/results_page.py           # rewrites the page
+python scripts/results_page.py           # rewrites the page and the picture
 python scripts/results_page.py --check   # exit code 1 if a table is not what its command prints
 
 A table stands between ``<!-- osan runs ... -->``, the command that prints it, and ``<!-- end -->``.
@@ -20,6 +20,7 @@ from osan.data.paths import written_whole
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"
+PICTURE = ROOT / "docs" / "images" / "results.svg"
 _TABLE = re.compile(r"(<!-- osan (?P<command>[^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -42,3 +43,4 @@ if __name__ == "__main__":
         sys.exit(before != after)
     with written_whole(PAGE) as temporary:
         temporary.write_text(after, encoding="utf-8")
+    printed(f"runs results/runs.csv --under ogbg-molesol --out {shlex.quote(str(PICTURE))}")

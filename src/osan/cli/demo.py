@@ -19,7 +19,7 @@ def demo(
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of each run.")] = 80,
     json: Json = False,
 ) -> None:
-    """Train three networks (about a minute each), compare them, and write a page and a picture."""
+    """Train three networks (about a minute in all), compare them, and write a page and a picture."""
     from osan.cli.sweep import follow
     from osan.experiments.demo import NAMES, demo_settings
     from osan.experiments.sweep import available_cpus, plan, run_locally

@@ -42,13 +42,11 @@ def runs(
     """List finished runs: mean and deviation over seeds, the paper's figure, epochs and times."""
     from osan.errors import OsanError
     from osan.report.formats import markdown_table
+    from osan.report.pictures import checked_suffix
     from osan.report.records import grouped, read_records, to_csv
     from osan.report.runs import is_under
 
-    if out is not None:
-        from osan.report.pictures import checked_suffix
-
-        checked_suffix(out)
+    suffix = "" if out is None else checked_suffix(out)  # before the work
     if each and against:
         raise OsanError("--against compares settings, not runs: leave out --each")
     everything = read_records(source)
@@ -59,7 +57,7 @@ def runs(
         )
     groups = [group for group in grouped(everything, against) if is_under(group.name, under)]
     if out is not None:
-        _draw(groups, out)
+        _draw(groups, out, suffix)
     shown: Sequence[Record] | Sequence[Group] = records if each else groups
     if json:
         print_json([asdict(row) for row in shown])
@@ -82,12 +80,12 @@ def runs(
         console().print(drawn)
 
 
-def _draw(groups: Sequence[Group], path: Path) -> None:
+def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
     from osan.report.comparison import comparison
-    from osan.report.pictures import checked_suffix, rendered
+    from osan.report.pictures import rendered
     from osan.training.folder import write_bytes
 
-    write_bytes(path, rendered(comparison(groups), checked_suffix(path)))
+    write_bytes(path, rendered(comparison(groups), suffix))
 
 
 def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:

@@ -94,7 +94,7 @@ def sample_agreement(
         return None
     device = next(model.parameters()).device
     excess = most = 0.0
-    with evaluating(learner, samples, noise):
+    with evaluating(learner, noise=noise):
         for batch in Batches(graphs, batch_size):
             _, selected = model.drawn(batch.to(device), samples)
             parts = agreement([one.choice for one in selected], selected[0].problem.ground)

@@ -65,8 +65,8 @@ class SelectionSettings(Section):
     """Which subgraphs are looked at, and how that is learned; without a policy only the graph itself is.
 
     ``samples`` is the number R of perturbed samples in validation and test; the training noise is used there
-    unless ``evaluation_noise`` says otherwise. ``combine = "auto"`` lets samples vote where accuracy counts,
-    and averages them elsewhere.
+    unless ``evaluation_noise`` says otherwise. ``combine = "auto"`` lets samples vote where the accuracy of
+    one target counts, and averages them elsewhere.
     """
 
     policy: str = ""

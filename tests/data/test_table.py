@@ -21,6 +21,12 @@ def test_quotes_line_breaks_blank_lines_and_bom(tmp_path):
     assert table.lines == [2, 4, 6]
 
 
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_unicode_text_of_a_spreadsheet(tmp_path, order):
+    content = "\ufeffsmiles\ty\r\nCéC\t1\r\n".encode(f"utf-16-{order}")
+    assert read_table(write(tmp_path, content), ["smiles", "y"]).columns == {"smiles": ["CéC"], "y": ["1"]}
+
+
 def test_the_whole_table_is_kept_as_it_is(tmp_path):
     path = write(tmp_path, b"a, b ,a\n 1,2,\n\nx,y ,z\n")
     table = read_table(path, ["b"], whole=True)
@@ -63,7 +69,8 @@ def test_decimal_commas_only_where_semicolons_separate():
         (b'smiles,y\nC,1\nC,"2\n', r"a\.csv, line 3: broken CSV"),
         (b'smiles,y\nC,1\n"C"x,2\n', r"a\.csv, line 3: broken CSV"),
         (b"smiles,y\nC,1\n\xe9,2\n", r"a\.csv, line 3: not UTF-8 text \(byte 0xe9\)"),
-        (b"\xff\xfes\0m\0", r"a\.csv, line 1: not UTF-8"),
+        (b"\xff\xfes\0m\0", r"a\.csv, line 1: no column 'smiles'; the header has sm"),
+        (b"\xff\xfes\0m", r"a\.csv: UTF-16 text that is cut off"),
     ],
 )
 def test_malformed_csv(tmp_path, content, message):

@@ -144,10 +144,41 @@ def test_braces_that_are_no_dictionary_are_a_label(write):
     )
 
 
-@pytest.mark.parametrize("name", ["a.gml", "a.graphml", "a.adjlist"])
+@pytest.mark.parametrize("name", ["a.gexf", "a.net", "a.adjlist"])
 def test_files_for_networkx_say_so(write, name):
-    with pytest.raises(OsanError, match=r"networkx\.read_(gml|graphml|adjlist) reads them"):
+    with pytest.raises(OsanError, match=r"networkx\.read_(gexf|pajek|adjlist) reads them"):
         read_graphs(write(name, b"0 1\n"))
+
+
+@pytest.mark.parametrize("kind", ["gml", "graphml"])
+@pytest.mark.parametrize("make", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_gml_and_graphml_as_networkx_writes_them(tmp_path, kind, make):
+    graph = make([("a", "b"), ("b", "c"), ("c", "c")], name="three")
+    graph.add_node("alone")
+    if graph.is_multigraph():
+        graph.add_edge("a", "b")
+    for *_, data in graph.edges(data=True):
+        data["label"] = "single"
+    if kind == "graphml":  # in GML the label of a vertex is its name
+        nx.set_node_attributes(graph, {"a": 1, "b": 2, "c": 2, "alone": 3}, "label")
+    path = tmp_path / f"a.{kind}.gz"
+    getattr(nx, f"write_{kind}")(graph, path)
+    (read,), expected = read_graphs(path), from_networkx(graph)
+    assert nx.utils.graphs_equal(to_networkx(read), to_networkx(expected))
+
+
+def test_gml_takes_no_names_for_labels(write):
+    node = b'node [ id %d label "same" ] '
+    content = b"graph [ " + node % 3 + node % 5 + b"edge [ source 5 target 3 ] ]"
+    (graph,) = read_graphs(write("a.gml", content))
+    assert (graph.vertex_labels, graph.edges.tolist()) == (None, [[0, 1]])
+
+
+@pytest.mark.parametrize("name", ["a.gml", "a.graphml"])
+@pytest.mark.parametrize("content", [b"0 1\n", b"\xff\xfe", b"<graphml><node", b"graph [ node [ id 1 ]"])
+def test_broken_gml_and_graphml(write, name, content):
+    with pytest.raises(OsanError, match=rf"{name}: not (GML|GraphML) that networkx reads \("):
+        read_graphs(write(name, content))
 
 
 def test_sat_pairs(write):
@@ -251,7 +282,7 @@ def test_files_that_hold_no_pairs_or_cannot_be_read(write, tmp_path):
         read_graphs(tmp_path / "none.g6")
     with pytest.raises(OsanError, match="cannot be read"):
         read_graphs(tmp_path)
-    with pytest.raises(OsanError, match="format is one of graph6, edges, sat, table, smiles, got 'dot'"):
+    with pytest.raises(OsanError, match=r"format is one of graph6, .*, gml, graphml, got 'dot'"):
         read_graphs(write("a.g6", "C~\n"), format="dot")
 
 

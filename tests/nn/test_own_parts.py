@@ -112,7 +112,7 @@ def test_names_are_no_estimators():
 
 
 @pytest.mark.parametrize("conv", ["gin", "gine", "gcn", "pna"])
-@pytest.mark.parametrize("pool", ["mean", "max", "attention"])
+@pytest.mark.parametrize("pool", ["mean", "max", "attention", "set2set"])
 @pytest.mark.parametrize("norm", [True, False])
 def test_mixed_precision(conv, pool, norm):
     """What Lightning's ``precision="bf16-mixed"`` does: the same up to the digits that bfloat16 has."""

@@ -85,7 +85,7 @@ def test_the_stored_model_reproduces_score_and_predictions(finished):
     learner, settings, _ = load_model(finished)
     test = load_task(settings).test
     prediction = predictions(learner, test, 5)
-    written = [float(row["predicted_y0"]) for row in csv.DictReader((finished / "predictions.csv").open())]
+    written = [float(row["predicted_y"]) for row in csv.DictReader((finished / "predictions.csv").open())]
     assert prediction.flatten().tolist() == pytest.approx(written, rel=1e-5)
     wanted = (torch.tensor(written).double() - test.y.flatten().double()).abs().mean().item()
     assert json.loads((finished / "result.json").read_text())["value"] == pytest.approx(wanted, rel=1e-6)
@@ -103,8 +103,8 @@ def test_scores_are_in_the_unit_of_the_targets(tmp_path, small):
     assert torch.equal(task.normalisation.mean, task.train.y.mean(0))
     assert result.value < 30
     for row in csv.DictReader((tmp_path / "run" / "predictions.csv").open()):
-        assert 900 < float(row["predicted_y0"]) < 1100
-        assert float(row["y0"]) >= 1000
+        assert 900 < float(row["predicted_y"]) < 1100
+        assert float(row["y"]) >= 1000
     learner, _, info = load_model(tmp_path / "run")
     assert info.mean == tuple(task.normalisation.mean.tolist())
     zero = learner.losses(torch.zeros(1, 1), task.normalisation.mean.reshape(1, 1))

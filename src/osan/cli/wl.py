@@ -64,7 +64,7 @@ def _test(
 
 @app.command()
 def colour(
-    file: Annotated[Path, typer.Argument(help="graph6/sparse6, an edge list, SMILES, a SAT or pair table.")],
+    file: Annotated[Path, typer.Argument(help="graph6, edge list, GML, GraphML, SMILES, table of pairs.")],
     test: TestName = "wl",
     k: K = None,
     neighbourhood: Neighbourhood = None,

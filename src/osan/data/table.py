@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -111,11 +112,14 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The UTF-8 text of a file (see :func:`read_bytes`), with or without a byte order mark."""
+    """The UTF-8 text of a file (see :func:`read_bytes`), or UTF-16 text if it begins with a mark of that."""
     content = read_bytes(path)
+    utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
+        if utf16:
+            raise OsanError(f"{path}: UTF-16 text that is cut off or damaged; save it as UTF-8") from error
         line = content[: error.start].count(b"\n") + 1
         raise OsanError(
             f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"

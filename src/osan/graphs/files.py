@@ -12,23 +12,23 @@ from typing import Literal, get_args
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
 from osan.graphs.graph6 import decode_lines, encode_graph6
+from osan.graphs.networkx import parse_gml, parse_graphml
 from osan.graphs.pairs import Pair, all_pairs, consecutive_pairs, is_table, parse_table
 from osan.graphs.text import looks_like_sat_pairs, parse_edge_list, parse_sat_pairs, parse_smiles
 
-Format = Literal["graph6", "edges", "sat", "table", "smiles"]
+Format = Literal["graph6", "edges", "sat", "table", "smiles", "gml", "graphml"]
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".g6", ".s6", ".d6", ".graph6", ".sparse6", ".digraph6"), "graph6"),
     **dict.fromkeys((".edges", ".edgelist", ".el"), "edges"),
     **dict.fromkeys((".smi", ".smiles"), "smiles"),
     ".tsv": "table",
+    ".gml": "gml",
+    ".graphml": "graphml",
 }
 
-
-# What other programs write, and networkx reads.
+# What other programs write and networkx reads, but with names of vertices where labels would be, or neither.
 _FOREIGN = {
-    ".gml": "read_gml",
-    ".graphml": "read_graphml",
     ".gexf": "read_gexf",
     ".adjlist": "read_adjlist",
     ".net": "read_pajek",
@@ -44,6 +44,8 @@ def read_graphs(path: str | Path, *, format: Format | None = None, directed: boo
     sat          the format of EXP and CEXP
     table        tab-separated, with a header and graph6 columns (.tsv); a row of two graphs gives both
     smiles       one molecule per line (.smi, .smiles); needs ``osan[molecules]``
+    gml          one graph (.gml) with labels of edges; the ``label`` of a vertex is its name in this format
+    graphml      one graph (.graphml); the attribute ``label`` of vertices and edges is carried
     ===========  ==================================================================================
 
     Parameters
@@ -126,6 +128,8 @@ def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph
         graphs = decode_lines(
             ((number, line.strip()) for number, line in enumerate(content.split(b"\n"), 1)), source, name
         )
+    elif kind in ("gml", "graphml"):
+        graphs = [parse_gml(content, source) if kind == "gml" else parse_graphml(content, source)]
     else:
         lines = _lines(path, content)
         if kind == "table":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 from osan.errors import OsanError
@@ -68,6 +71,33 @@ def to_networkx(graph: Graph) -> nx.Graph:
         for (u, v), label in zip(pairs, graph.edge_labels, strict=True):
             result.add_edge(u, v, label=label)
     return result
+
+
+def parse_gml(content: bytes, source: str) -> Graph:
+    """A graph in GML, whose vertices have an ``id`` and, as their names, perhaps a ``label``."""
+    import networkx as nx
+
+    # Not by name: names may be missing, or equal, which networkx refuses.
+    graph = _parse(partial(nx.read_gml, label="id"), content, source, "GML")
+    for _, data in graph.nodes(data=True):
+        data.pop("label", None)
+    return from_networkx(graph)
+
+
+def parse_graphml(content: bytes, source: str) -> Graph:
+    """The first graph of a GraphML file."""
+    import networkx as nx
+
+    return from_networkx(_parse(nx.read_graphml, content, source, "GraphML"))
+
+
+def _parse(read: Callable[[BytesIO], nx.Graph], content: bytes, source: str, kind: str) -> nx.Graph:
+    try:
+        return read(BytesIO(content))
+    # The parsers of networkx trip over files in many ways: ValueError, KeyError, IndexError, ParseError, ...
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise OsanError(f"{source}: not {kind} that networkx reads ({reason})") from error
 
 
 def _labels(attributes: list[dict[str, object]]) -> list[object] | None:

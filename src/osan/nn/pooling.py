@@ -57,7 +57,10 @@ class Pool(Module):
             attention = weighted_softmax(score, group, groups, weight)
             return _sum(rows, group, groups, attention)
         if self.set2set is not None:
-            return self._set2set(rows, group, groups, weight)
+            # PyG's loop carries a state of the precision of its rows, which autocast would lower on the way.
+            with torch.autocast(rows.device.type, enabled=False):
+                exact = rows.float() if rows.dtype in (torch.bfloat16, torch.float16) else rows
+                return self._set2set(exact, group, groups, weight).to(rows.dtype)
         if self.name == "max":
             if weight is not None:
                 rows = torch.where(weight[:, None] != 0, rows * weight[:, None], -torch.inf)

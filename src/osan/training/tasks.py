@@ -104,13 +104,14 @@ class TaskInfo:
         """The facts of a task."""
         given = tuple(settings.data.targets)
         count = 1 if task.kind == "multiclass" else task.num_targets
+        unnamed = ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
         scale = task.normalisation
         return cls(
             dataset=task.name,
             kind=task.kind,
             metric=task.metric,
             direction=task.direction,
-            targets=given if len(given) == count else tuple(f"y{i}" for i in range(count)),
+            targets=given if len(given) == count else unnamed,
             num_targets=task.num_targets,
             vertex_features=task.vertex_features,
             edge_features=task.edge_features,

@@ -56,4 +56,4 @@ contracts: $(VENV)/.lint
 	$(BIN)/lint-imports
 
 clean:
-	rm -rf .venv .venv-lowest build dist site runs demo.html demo.svg
+	rm -rf .venv .venv-lowest build dist site demo.html demo.svg

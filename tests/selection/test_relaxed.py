@@ -200,6 +200,15 @@ def test_score_function_refuses_what_has_no_probability():
         ScoreFunction().surrogate(torch.ones(2), None)
 
 
+def test_score_function_looks_without_noise_when_it_does_not_learn():
+    path = data(nx.path_graph(4))
+    weights = torch.tensor([[0.0], [2.0], [1.0], [3.0]])
+    selection = Selection("select 2 vertices", ScoreFunction()).eval()
+    selected = selection(path, weights, noise=Noise("none"))
+    assert selected.choice.flatten().tolist() == [0, 1, 0, 1]
+    assert selected.log_prob is None
+
+
 @pytest.mark.parametrize("make", [lambda: StraightThrough(tau=0), lambda: ScoreFunction(momentum=1.0)])
 def test_bad_settings(make):
     with pytest.raises(OsanError, match=r"above 0|below 1"):

@@ -124,13 +124,16 @@ class ScoreFunction(Estimator):
 
     def check(self, problem: Problem, noise: Noise) -> None:
         require_subset("the score function", problem, ordered=True)
-        if noise.kind != "gumbel" or noise.scale == 0:
-            raise OsanError("estimator: the score function needs Gumbel noise of a scale above 0")
+        noise.check(problem)
+        if self.training and not _is_gumbel(noise):
+            raise OsanError("estimator: the score function needs Gumbel noise of a scale above 0 to learn")
 
     def forward(self, problem: Problem, weights: Tensor, noise: Noise, randomness: Randomness) -> Draw:
         eps, tie = perturbed(problem, weights.detach(), noise, randomness)
         rank = ranks(weights.detach() + eps, tie, problem.ground)
         choice = problem.solve(weights + eps, tie)
+        if not _is_gumbel(noise):  # no training, hence no need of probabilities
+            return Draw(choice)
         logits = padded(weights / noise.scale, problem.ground, rank, fill=-1e20)
         left = logits.flip(1).logcumsumexp(1).flip(1)
         place = torch.arange(logits.size(1), device=logits.device)
@@ -152,3 +155,7 @@ class ScoreFunction(Estimator):
 
     def extra_repr(self) -> str:
         return f"momentum={self.momentum}, {super().extra_repr()}"
+
+
+def _is_gumbel(noise: Noise) -> bool:
+    return noise.kind == "gumbel" and noise.scale > 0

@@ -18,8 +18,9 @@ def faults():
 
 before = [faults() for _ in range(4)]
 assert keep_freed_memory()
-after = [faults() for _ in range(4)]
-print(before[-1], after[-1])
+# Small allocations may cut into the first freed blocks; some more are mapped until one of them stays whole.
+after = [faults() for _ in range(20)]
+print(before[-1], max(after[10:]))
 """
 
 

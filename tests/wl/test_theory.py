@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from osan.wl.theory import checks, run
+from osan.errors import OsanError
+from osan.graphs import fuerer_grid_pair
+from osan.wl import Test, refine
+from osan.wl.theory import Check, checks, run
 
 # Each is explained in docs/theory.md.
 CONTRADICTED = [
@@ -29,6 +32,21 @@ def test_what_does_not_fit_is_left_open():
     verdict = run(large, max_memory=10**6)
     assert verdict.agrees is None
     assert "needs about" in verdict.note
+
+
+def test_only_what_does_not_fit_is_left_open():
+    """A check that cannot be computed for another reason is an error, not an open question."""
+    with pytest.raises(OsanError, match="k is -1"):
+        run(Check("here", "claim", "instance", True, lambda _: bool(Test("oswl", -1))))
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_how_many_rounds_the_grids_take(n):
+    """2-WL needs n rounds by the colours of vertices, n - 1 by those of pairs (docs/theory.md)."""
+    history = refine(fuerer_grid_pair(2, n), "wl", 2, history=True).history
+    pairs = [sorted(x.ravel().tolist()) != sorted(y.ravel().tolist()) for x, y in history]
+    vertices = [sorted(x.diagonal().tolist()) != sorted(y.diagonal().tolist()) for x, y in history]
+    assert (pairs.index(True), vertices.index(True)) == (n - 1, n)
 
 
 def test_every_contradiction_is_explained():

@@ -63,6 +63,17 @@ def test_every_contradiction_is_explained():
     assert all(any(re.search(pattern, claim) for claim in claims) for pattern in CONTRADICTED)
 
 
+def test_the_page_counts_the_rows():
+    """All rows, those that do not hold, and those among them that are not a claim of the paper."""
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text(encoding="utf-8")
+    against = [c for c in checks() if any(re.search(p, f"{c.claim} | {c.instance}") for p in CONTRADICTED)]
+    bracketed = [c for c in against if c.place in ("(vertex-subgraph)", "(per vertex)")]
+    assert f"The full table has {len(checks())} rows" in page
+    assert f" {len(against)} do not hold" in page
+    words = {5: "five", 6: "six", 7: "seven"}
+    assert f"{words[len(bracketed)]} of the {len(against)} rows that do not hold" in " ".join(page.split())
+
+
 def test_checks_are_distinct():
     keys = [(c.place, c.claim, c.instance) for c in checks()]
     assert len(keys) == len(set(keys))

@@ -110,6 +110,19 @@ def test_the_gradient_of_the_weights_is_the_formula_of_the_paper():
     assert given.weights.grad.flatten().tolist() == [1, 0, -1]
 
 
+@pytest.mark.parametrize("text", ["delete 1 vertex x 2", "select 2 edges x 2", "tree x 2"])
+def test_a_vertex_alone_counts_as_it_does_among_others(text):
+    """The last batch of an epoch may hold a single atom; batch norms then cannot but keep what they know."""
+    model, others = model_of(text), graphs()
+    alone = Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long))
+    out = model(Batch.from_data_list([alone]))
+    out.objective(out.prediction.square().squeeze(1)).backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    model.eval()
+    among = model(Batch.from_data_list([alone, *others])).prediction[:1]
+    assert torch.allclose(model(Batch.from_data_list([alone])).prediction, among)
+
+
 def test_evaluation_averages_the_samples():
     torch.manual_seed(0)
     batch = Batch.from_data_list(graphs())

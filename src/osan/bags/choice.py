@@ -97,6 +97,7 @@ def induced_edge_weight(choice: Tensor, edge_index: Tensor, agg: Literal["mean",
     return weight
 
 
+@torch.compiler.disable  # sizes depend on values: nothing to compile
 def from_choice(
     batch: Data,
     choice: Tensor,

@@ -66,6 +66,7 @@ class Problem:
         return top(ranks(weights, tie, ground), self.keep[ground.graph], policy.ordered).to(weights.dtype)
 
 
+@torch.compiler.disable  # sizes depend on values: nothing to compile
 def pose(policy: Policy, batch: Data) -> Problem:
     """Pose a policy on a batch.
 

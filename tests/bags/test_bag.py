@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from osan import bags
@@ -104,8 +104,76 @@ def test_precomputed_bags_batch_like_computed_ones(odd_batch, policy):
     found.check(odd_batch)
 
 
+class _Paired(Data):
+    """A user's own kind of graph, one attribute of which holds vertices."""
+
+    def __inc__(self, key, value, *args, **kwargs):
+        return self.num_nodes if key == "pair" else super().__inc__(key, value, *args, **kwargs)
+
+
+def test_a_bag_leaves_the_rest_of_the_graph_alone():
+    edge = torch.tensor([[0, 1], [1, 0]])
+    graph = _Paired(edge_index=edge, num_nodes=2, pair=torch.tensor([1]), bag_colour="red")
+    first = bags.AddBag(partial(bags.all_egos, hops=1, mark_centre=True))(graph)
+    second = bags.AddBag(partial(bags.all_subsets, k=1))(first)  # in place of the first
+    assert "bag_vertex" not in graph
+    assert second.bag_colour == "red"
+    batch = Batch.from_data_list([second, second])
+    assert batch.pair.tolist() == [1, 3]
+    assert bags.bag_of(batch).mark is None
+    assert bags.bag_of(batch).vertex.tolist() == [1, 0, 3, 2]
+
+
+def test_bags_of_a_processed_dataset_load_without_unpickling(tmp_path):
+    graph = Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]))
+    graphs = [bags.AddBag(partial(bags.all_subsets, k=1))(graph)]
+    InMemoryDataset.save(graphs, str(tmp_path / "data.pt"))
+    data, _, kind = torch.load(tmp_path / "data.pt", weights_only=True)
+    assert kind is Data
+    assert data["bag_vertex"].tolist() == [1, 0]
+
+
+def test_the_name_of_the_transform_tells_policies_apart_and_no_more():
+    assert repr(bags.AddBag(partial(bags.all_subsets, k=1, operation="mark"))) == (
+        "AddBag(all_subsets, k=1, operation='mark')"
+    )
+    assert repr(bags.AddBag(bags.whole_graphs)) == "AddBag(whole_graphs)"
+    drawn = partial(bags.random_subsets, k=1, m=2, generator=torch.Generator())
+    assert repr(bags.AddBag(drawn)) == "AddBag(random_subsets, k=1, m=2, generator=torch._C.Generator)"
+
+
+def _drawn(generator, workers):
+    """The vertices that are deleted in two epochs of four equal graphs."""
+    ring = torch.arange(50)
+    cycle = Data(num_nodes=50, edge_index=torch.stack([ring, ring.roll(1)]))
+    add = bags.AddBag(partial(bags.random_subsets, k=1, m=4, generator=generator))
+    loader = DataLoader(Dataset([cycle] * 4, add), num_workers=workers)
+    return [tuple(bags.bag_of(batch).tuples.flatten().tolist()) for _ in range(2) for batch in loader]
+
+
+class Dataset(torch.utils.data.Dataset):
+    def __init__(self, graphs, transform):
+        self.graphs, self.transform = graphs, transform
+
+    def __len__(self):
+        return len(self.graphs)
+
+    def __getitem__(self, place):
+        return self.transform(self.graphs[place])
+
+
+def test_workers_draw_different_subgraphs_in_every_epoch():
+    torch.manual_seed(0)
+    drawn = _drawn(None, workers=2)
+    assert len(set(drawn)) == 8
+    torch.manual_seed(0)
+    assert _drawn(None, workers=2) == drawn
+    with pytest.raises(OsanError, match="leave out the generator"):
+        _drawn(torch.Generator(), workers=1)
+
+
 def test_a_batch_without_bags_is_named(odd_batch):
-    with pytest.raises(OsanError, match="bag_graph: missing"):
+    with pytest.raises(OsanError, match="bag_sizes: missing"):
         bags.bag_of(odd_batch)
     with pytest.raises(OsanError, match="expected the bag of one graph"):
         bags.AddBag(bags.whole_graphs)(odd_batch)

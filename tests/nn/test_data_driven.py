@@ -110,6 +110,43 @@ def test_the_gradient_of_the_weights_is_the_formula_of_the_paper():
     assert given.weights.grad.flatten().tolist() == [1, 0, -1]
 
 
+@pytest.mark.parametrize("text", ["delete 1 vertex x 2", "select 2 edges x 2", "tree x 2"])
+def test_a_vertex_alone_counts_as_it_does_among_others(text):
+    """The last batch of an epoch may hold a single atom; batch norms then cannot but keep what they know."""
+    model, others = model_of(text), graphs()
+    alone = Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long))
+    out = model(Batch.from_data_list([alone]))
+    out.objective(out.prediction.square().squeeze(1)).backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+    model.eval()
+    among = model(Batch.from_data_list([alone, *others])).prediction[:1]
+    assert torch.allclose(model(Batch.from_data_list([alone])).prediction, among)
+
+
+def test_a_compiled_model_gives_the_same():
+    """Only whether torch can trace around what it cannot compile: ``backend="eager"`` compiles nothing."""
+    batch, predictions = Batch.from_data_list(graphs()), []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = model_of("delete 1 vertex x 2")
+        out = (torch.compile(model, backend="eager") if compiled else model)(batch)
+        out.objective(out.prediction.square().squeeze(1)).backward()
+        predictions.append((out.prediction, model.upstream.out.weight.grad))
+    assert torch.allclose(predictions[0][0], predictions[1][0], atol=1e-6)
+    assert torch.allclose(predictions[0][1], predictions[1][1], atol=1e-6)
+
+
+def test_names_are_no_ids_and_an_output_is_one_line():
+    model, named = model_of("delete 1 vertex x 2").eval(), graphs(2)
+    assert repr(model(Batch.from_data_list(named))).startswith("Output(prediction=[2, 1], weights=[")
+    for graph, name in zip(named, "ab", strict=True):
+        graph.graph_id = name
+    with pytest.raises(
+        OsanError, match=r"graph_id: expected one integer per graph, shape \[2\], not \['a', 'b'\]"
+    ):
+        model(Batch.from_data_list(named))
+
+
 def test_evaluation_averages_the_samples():
     torch.manual_seed(0)
     batch = Batch.from_data_list(graphs())

@@ -74,6 +74,9 @@ def test_the_command(molesol, tmp_path):
     assert (len(rows), rows[0]["runs"]) == (1, 3)
     assert "whose name begins with 'zinc'" in run(table, "--under", "zinc", code=1)
     assert "-0.050 ± 0.050" in run(table, "--against", "ogbg-molesol/gin/baseline")
+    tex = run(table, "--against", "ogbg-molesol/gin/baseline", "--format", "latex")
+    assert r"-0.050 $\pm$ 0.050" in tex
+    assert tex.startswith(r"\begin{tabular}{llrrr")
     other = rows[0]["name"]
     (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))
     assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))

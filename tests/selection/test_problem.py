@@ -9,7 +9,7 @@ import torch
 from enumeration import choices, data, per_graph, random_batch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Batch, Data
+from torch_geometric.data import Batch, Data, HeteroData
 
 from osan.errors import OsanError
 from osan.selection import Noise, Policy, Random, Selection, pose
@@ -212,11 +212,10 @@ def test_parallel_edges_self_loops_and_single_arcs():
     assert tree.T.tolist() == [[0, 0, 1, 1, 0, 1]]
 
 
-def test_an_edge_policy_needs_edges():
-    lonely = Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=2)
-    for text in ("select 1 edge", "tree"):
-        with pytest.raises(OsanError, match="needs edges"):
-            Selection(text)(lonely, torch.zeros(0, 1))
+@pytest.mark.parametrize("given", [HeteroData(), [data(nx.path_graph(2))], Data(num_nodes=2)])
+def test_what_is_not_a_graph_is_named(given):
+    with pytest.raises(OsanError, match=f"edge_index.*found none in a {type(given).__name__}"):
+        Selection("delete 1 vertex")(given, torch.zeros(2, 1))
 
 
 def test_wrong_weights_are_refused():

@@ -207,6 +207,18 @@ def test_numbers_of_numpy_are_numbers():
             Test("oswl", k)
 
 
+def test_small_graphs_have_no_large_subsets():
+    """Of the three vertices of a graph no four are marked: there is nothing to see but how many there are."""
+    path, triangle, edge = nx.path_graph(3), nx.complete_graph(3), nx.path_graph(2)
+    for name in ("oswl", "vs-oswl"):
+        test = Test(name, 4, ordered=False)
+        assert refine([path], test).subgraphs[0].shape == (0, 4)
+        assert not distinguishes(path, triangle, test)
+        assert distinguishes(path, triangle, Test(name, 3, ordered=False))
+    assert distinguishes(path, edge, Test("oswl", 4, ordered=False))
+    assert not distinguishes(path, edge, Test("vs-oswl", 4, ordered=False))
+
+
 @pytest.mark.parametrize("test", [Test("wl", 4), Test("oswl", 3), Test("vs-oswl", 2, what="edge")], ids=str)
 def test_memory_is_refused_before_it_is_taken(test):
     graph = from_networkx(nx.gnm_random_graph(200, 3000, seed=0))

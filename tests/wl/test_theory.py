@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from osan.wl.theory import checks, run
+from osan.errors import OsanError
+from osan.graphs import fuerer_grid_pair
+from osan.wl import Test, refine
+from osan.wl.theory import Check, checks, run
 
 # Each is explained in docs/theory.md.
 CONTRADICTED = [
@@ -31,6 +34,21 @@ def test_what_does_not_fit_is_left_open():
     assert "needs about" in verdict.note
 
 
+def test_only_what_does_not_fit_is_left_open():
+    """A check that cannot be computed for another reason is an error, not an open question."""
+    with pytest.raises(OsanError, match="k is -1"):
+        run(Check("here", "claim", "instance", True, lambda _: bool(Test("oswl", -1))))
+
+
+@pytest.mark.parametrize("n", [4, 7])
+def test_how_many_rounds_the_grids_take(n):
+    """2-WL needs n rounds by the colours of vertices, n - 1 by those of pairs (docs/theory.md)."""
+    history = refine(fuerer_grid_pair(2, n), "wl", 2, history=True).history
+    pairs = [sorted(x.ravel().tolist()) != sorted(y.ravel().tolist()) for x, y in history]
+    vertices = [sorted(x.diagonal().tolist()) != sorted(y.diagonal().tolist()) for x, y in history]
+    assert (pairs.index(True), vertices.index(True)) == (n - 1, n)
+
+
 def test_every_contradiction_is_explained():
     page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text()
     for words in (
@@ -43,6 +61,17 @@ def test_every_contradiction_is_explained():
     # None of the patterns above is left from a claim that is no longer made.
     claims = [f"{check.claim} | {check.instance}" for check in checks()]
     assert all(any(re.search(pattern, claim) for claim in claims) for pattern in CONTRADICTED)
+
+
+def test_the_page_counts_the_rows():
+    """All rows, those that do not hold, and those among them that are not a claim of the paper."""
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text(encoding="utf-8")
+    against = [c for c in checks() if any(re.search(p, f"{c.claim} | {c.instance}") for p in CONTRADICTED)]
+    bracketed = [c for c in against if c.place in ("(vertex-subgraph)", "(per vertex)")]
+    assert f"The full table has {len(checks())} rows" in page
+    assert f" {len(against)} do not hold" in page
+    words = {5: "five", 6: "six", 7: "seven"}
+    assert f"{words[len(bracketed)]} of the {len(against)} rows that do not hold" in " ".join(page.split())
 
 
 def test_checks_are_distinct():

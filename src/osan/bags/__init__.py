@@ -13,11 +13,10 @@ from osan.bags.random import (
     random_trees,
     random_tuples,
 )
-from osan.bags.transform import AddBag, DataWithBag, bag_of
+from osan.bags.transform import AddBag, bag_of
 
 __all__ = [
     "AddBag",
-    "DataWithBag",
     "SubgraphBag",
     "all_edges",
     "all_egos",

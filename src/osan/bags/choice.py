@@ -97,6 +97,7 @@ def induced_edge_weight(choice: Tensor, edge_index: Tensor, agg: Literal["mean",
     return weight
 
 
+@torch.compiler.disable  # sizes depend on values: nothing to compile
 def from_choice(
     batch: Data,
     choice: Tensor,
@@ -139,7 +140,8 @@ def from_choice(
         Whether removed copies and edges stay with weight 0, so that gradients reach them; by default exactly
         when the choice requires gradients. The numbers that come out are the same.
     agg
-        How the gradients of a vertex's edges become its own; see :func:`induced_edge_weight`.
+        How the gradients of a vertex's edges become its own; see :func:`induced_edge_weight`. Where deleted
+        vertices are left out of the pooling, the gradient of the vertex's weight there is added.
 
     Examples
     --------

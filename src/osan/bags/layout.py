@@ -99,6 +99,22 @@ def num_graphs_of(batch: Data) -> int:
     return int(batch.batch.max()) + 1 if batch.batch.numel() else 0
 
 
+def edge_index_of(batch: Data) -> Tensor:
+    """The edges of a batch, or an error that says what was given instead of one."""
+    edge_index = getattr(batch, "edge_index", None)
+    if isinstance(edge_index, Tensor):
+        return edge_index
+    kind = type(batch).__name__
+    advice = {
+        "list": "; join graphs with torch_geometric.data.Batch.from_data_list",
+        "HeteroData": "; data.to_homogeneous() makes one kind of vertices and edges of several",
+    }
+    raise OsanError(
+        "batch.edge_index: expected an integer tensor of shape [2, edges] of a PyG Data or Batch, found none "
+        f"in a {kind}{advice.get(kind.removesuffix('Batch'), '')}"
+    )
+
+
 def layout_of(batch: Data) -> Layout:
     """Read and check the layout of a PyG ``Batch``, or of one ``Data``.
 
@@ -114,9 +130,7 @@ def layout_of(batch: Data) -> Layout:
     >>> layout_of(path).sizes, layout_of(path).edge_sizes
     (tensor([3]), tensor([4]))
     """
-    edge_index = getattr(batch, "edge_index", None)
-    if not isinstance(edge_index, Tensor):
-        raise OsanError("batch.edge_index: expected an integer tensor of shape [2, edges], found none")
+    edge_index = edge_index_of(batch)
     if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.dtype != torch.long:
         raise OsanError(
             "batch.edge_index: expected an int64 tensor of shape [2, edges], "

@@ -1,4 +1,4 @@
-"""Random samples of subgraphs from an explicit generator.
+"""Random samples of subgraphs, from the generator that is given or from torch's own.
 
 Draws are independent (the paper's random baseline) unless ``distinct=True``; then the m subgraphs of a graph
 are drawn without replacement, and a graph that has fewer gives all of them.
@@ -35,7 +35,7 @@ def random_tuples(
     k: int,
     m: int,
     *,
-    generator: Generator,
+    generator: Generator | None = None,
     operation: Operation = "mark",
     distinct: bool = False,
     whole_graph: bool = False,
@@ -65,7 +65,7 @@ def random_subsets(
     k: int,
     m: int,
     *,
-    generator: Generator,
+    generator: Generator | None = None,
     operation: Operation = "delete",
     ordered: bool = False,
     distinct: bool = False,
@@ -102,7 +102,7 @@ def random_edges(
     k: int,
     m: int,
     *,
-    generator: Generator,
+    generator: Generator | None = None,
     operation: Operation = "delete",
     distinct: bool = False,
     deleted: Deleted = "masked",
@@ -127,7 +127,7 @@ def random_egos(
     hops: int,
     m: int,
     *,
-    generator: Generator,
+    generator: Generator | None = None,
     operation: Operation = "select",
     mark_centre: bool = False,
     distinct: bool = False,
@@ -160,7 +160,7 @@ def random_trees(
     batch: Data,
     m: int,
     *,
-    generator: Generator,
+    generator: Generator | None = None,
     operation: Operation = "select",
     distinct: bool = False,
     deleted: Deleted = "isolated",
@@ -205,7 +205,7 @@ def random_dropout(
     p: float,
     m: int,
     *,
-    generator: Generator,
+    generator: Generator | None = None,
     deleted: Deleted = "masked",
     whole_graph: bool = False,
 ) -> SubgraphBag:
@@ -238,7 +238,7 @@ def _places(group: Tensor, keys: Tensor, groups: int) -> Tensor:
 
 
 def _sample_subsets(
-    sizes: Tensor, first: Tensor, k: int, m: int, generator: Generator, distinct: bool
+    sizes: Tensor, first: Tensor, k: int, m: int, generator: Generator | None, distinct: bool
 ) -> tuple[Tensor, Tensor]:
     check_size("k", k)
 

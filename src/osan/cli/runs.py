@@ -22,6 +22,7 @@ class Format(StrEnum):
 
     text = "text"
     markdown = "markdown"
+    latex = "latex"
     csv = "csv"
 
 
@@ -41,7 +42,7 @@ def runs(
 ) -> None:
     """List finished runs: mean and deviation over seeds, the paper's figure, epochs and times."""
     from osan.errors import OsanError
-    from osan.report.formats import markdown_table
+    from osan.report.formats import latex_table, markdown_table
     from osan.report.pictures import checked_suffix
     from osan.report.records import grouped, read_records, to_csv
     from osan.report.runs import is_under
@@ -67,6 +68,9 @@ def runs(
         header, rows = _each_cells(records) if each else _group_cells(groups)
         if format is Format.markdown:
             typer.echo(markdown_table(header, rows))
+            return
+        if format is Format.latex:
+            typer.echo(latex_table(header, rows, left=2))
             return
         from rich.table import Table
 

@@ -95,7 +95,7 @@ def dropout_gnn(
     out: int,
     *,
     m: int,
-    generator: Generator,
+    generator: Generator | None = None,
     p: float = 0.0,
     k: int | None = None,
     **options: Any,

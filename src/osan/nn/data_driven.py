@@ -32,7 +32,7 @@ Auxiliary = Literal["cosine", "uniform"]
 Combine = Literal["mean", "vote"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Output:
     """What a data-driven network gives for a batch, and what it looked at.
 
@@ -63,6 +63,10 @@ class Output:
         """The (first) bag."""
         return self.bags[0]
 
+    def __repr__(self) -> str:
+        weights = "None" if self.weights is None else list(self.weights.shape)
+        return f"Output(prediction={list(self.prediction.shape)}, weights={weights}, bags={self.bags})"
+
     def objective(self, losses: Tensor) -> Tensor:
         """The number to differentiate, from one loss per graph (shape ``[graphs]``).
 
@@ -71,7 +75,10 @@ class Output:
         """
         if losses.shape != self.diversity.shape:
             expected = list(self.diversity.shape)
-            raise OsanError(f"losses: expected one per graph, shape {expected}, not {list(losses.shape)}")
+            raise OsanError(
+                f"losses: expected one per graph, shape {expected}, not {list(losses.shape)}; join those of "
+                "several targets or vertices, by their mean for each graph say"
+            )
         log_prob = self.selected[0].log_prob if self.selected else None
         surrogate = self.estimator.surrogate(losses + self.diversity, log_prob)
         return self.estimator.join(losses) + self.auxiliary + surrogate

@@ -121,6 +121,7 @@ class _SumOfMessages(torch.autograd.Function):
         return to_h, None, None, to_feature, None, to_weight, to_own
 
 
+@torch.compiler.disable  # numba's loops cannot be traced
 def sum_of_messages(
     h: Tensor,
     edge_index: Tensor,

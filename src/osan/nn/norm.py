@@ -43,6 +43,7 @@ class BagBatchNorm(BatchNorm1d):
     [-0.9999949932098389, 0.9999949932098389]
     """
 
+    @torch.compiler.disable  # numba's loops cannot be traced
     def forward(self, h: Tensor, kept: Tensor | None = None, activation: Activation | None = None) -> Tensor:
         """Normalise ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
         h = h.to(self.weight.dtype)  # under autocast layers hand on fewer digits than statistics need

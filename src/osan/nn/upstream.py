@@ -96,7 +96,7 @@ class _GCN(nn.Module):
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
         self.convs = nn.ModuleList(GCNConv(width, width, normalize=False) for _ in range(layers))
-        self.norms = nn.ModuleList(BatchNorm(width) for _ in range(layers))
+        self.norms = nn.ModuleList(BatchNorm(width, allow_single_element=True) for _ in range(layers))
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
         # The same for all layers, which would each compute it anew.

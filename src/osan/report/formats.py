@@ -13,6 +13,7 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
 }
 
 
@@ -35,10 +36,23 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def latex(lines: Sequence[Line]) -> str:
     """A table as LaTeX, for the package booktabs."""
-    header, rows = headings(lines), rows_of(lines, pm="PM")
-    body = [" & ".join(_escaped(cell).replace("PM", r"$\pm$") for cell in row) + r" \\" for row in rows]
-    columns = "lllrr" + "r" * (len(header) - 5)
-    head = " & ".join(_escaped(cell) for cell in header) + r" \\"
+    return latex_table(headings(lines), rows_of(lines), left=3)
+
+
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
+    """Text cells as a LaTeX table for the package booktabs, the first ``left`` columns flush left.
+
+    >>> print(latex_table(["run", "here"], [["a_b", "0.5 ± 0.1"]], left=1))
+    \\begin{tabular}{lr}
+    \\toprule
+    run & here \\\\
+    \\midrule
+    a\\_b & 0.5 $\\pm$ 0.1 \\\\
+    \\bottomrule
+    \\end{tabular}
+    """
+    columns = "l" * left + "r" * (len(header) - left)
+    head, *body = [" & ".join(map(_escaped, row)) + r" \\" for row in (header, *rows)]
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{columns}}}",

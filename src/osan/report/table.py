@@ -89,28 +89,28 @@ def headings(lines: Sequence[Line]) -> list[str]:
     return [*out, "paper, seconds", "here, seconds"] if _timed(lines) else out
 
 
-def cells(line: Line, timed: bool, pm: str = "±") -> list[str]:
+def cells(line: Line, timed: bool) -> list[str]:
     """A line as text, in the number of decimals that the paper gives."""
     row, ours = line.paper, line.ours
     # Enough decimals for the paper's deviation, which has as many as its mean.
     places = decimals(row)
     method = f"{row.method} (quoted)" if line.key is None else row.method
-    out = [method, row.operation, row.type, row.size, row.subgraphs, figure(row.value, row.std, places, pm)]
-    out.append(figure(ours.mean, ours.std, places, pm) if ours else "")
+    out = [method, row.operation, row.type, row.size, row.subgraphs, figure(row.value, row.std, places)]
+    out.append(figure(ours.mean, ours.std, places) if ours else "")
     remarks = {"failed": line.failed, "with other settings": line.changed}
     remark = ", ".join(f"{count} {what}" for what, count in remarks.items() if count)
     runs = f"{ours.runs if ours else 0}" + (f" ({remark})" if remark else "")
     out.append(runs if line.key is not None else "")
     if timed:
-        out.append(figure(row.seconds, row.seconds_std, 3, pm) if row.seconds is not None else "")
+        out.append(figure(row.seconds, row.seconds_std, 3) if row.seconds is not None else "")
         shown = ours is not None and row.seconds is not None and ours.seconds is not None
-        out.append(figure(ours.seconds, ours.seconds_std, 3, pm) if ours and shown else "")
+        out.append(figure(ours.seconds, ours.seconds_std, 3) if ours and shown else "")
     return out
 
 
-def rows_of(lines: Sequence[Line], pm: str = "±") -> list[list[str]]:
+def rows_of(lines: Sequence[Line]) -> list[list[str]]:
     """All lines as text."""
-    return [cells(line, _timed(lines), pm) for line in lines]
+    return [cells(line, _timed(lines)) for line in lines]
 
 
 def decimals(row: PaperRow) -> int:
@@ -118,7 +118,7 @@ def decimals(row: PaperRow) -> int:
     return 2 if row.dataset in ("alchemy", "qm9") else 3
 
 
-def figure(mean: float | None, std: float | None, places: int, pm: str = "±") -> str:
+def figure(mean: float | None, std: float | None, places: int) -> str:
     """A mean and, where there is one, its deviation.
 
     >>> figure(1.05349, 0.08, 3), figure(1.0, None, 2)
@@ -126,7 +126,7 @@ def figure(mean: float | None, std: float | None, places: int, pm: str = "±") -
     """
     if mean is None:
         return ""
-    return f"{mean:.{places}f}" if std is None else f"{mean:.{places}f} {pm} {std:.{places}f}"
+    return f"{mean:.{places}f}" if std is None else f"{mean:.{places}f} ± {std:.{places}f}"
 
 
 def _timed(lines: Sequence[Line]) -> bool:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import undirected_edges as pair_directions
+from osan.bags.layout import edge_index_of
 from osan.errors import OsanError
 
 
@@ -72,10 +73,11 @@ class GroundSet:
 
 def graph_index(batch: Data) -> tuple[Tensor, int]:
     """Graph of each vertex and the number of graphs, without reading any value back from the device."""
+    device = edge_index_of(batch).device
     if getattr(batch, "ptr", None) is not None:
         return batch.batch, batch.ptr.numel() - 1
     if getattr(batch, "batch", None) is None:
-        return torch.zeros(batch.num_nodes, dtype=torch.long, device=batch.edge_index.device), 1
+        return torch.zeros(batch.num_nodes, dtype=torch.long, device=device), 1
     raise OsanError(
         "batch: has `batch` but no `ptr`, so trailing empty graphs cannot be seen; "
         "make it with torch_geometric.data.Batch.from_data_list or a PyG DataLoader"
@@ -108,10 +110,6 @@ def undirected_edges(batch: Data) -> GroundSet:
     [0, 0, 1, 1]
     """
     graph, num_graphs = graph_index(batch)
-    if batch.edge_index.size(1) == 0:
-        raise OsanError(
-            "policy: an edge policy needs edges, but edge_index has 0 columns; use a vertex policy"
-        )
     element, columns = pair_directions(batch.edge_index, getattr(batch, "edge_attr", None))
     return _ground(graph[batch.edge_index[0, columns[:, 0]]], num_graphs, element)
 

@@ -66,11 +66,12 @@ class Problem:
         return top(ranks(weights, tie, ground), self.keep[ground.graph], policy.ordered).to(weights.dtype)
 
 
+@torch.compiler.disable  # sizes depend on values: nothing to compile
 def pose(policy: Policy, batch: Data) -> Problem:
     """Pose a policy on a batch.
 
     A vertex policy that would delete all vertices of a graph keeps one, one that would select more than there
-    are keeps all; edges may all be deleted. A graph without edges among others has an empty edge choice.
+    are keeps all; edges may all be deleted. A graph without edges has an empty edge choice.
 
     Examples
     --------

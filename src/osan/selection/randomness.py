@@ -68,11 +68,10 @@ class Randomness:
         graph_id = getattr(batch, "graph_id", None)
         if graph_id is None:
             graph_id = torch.arange(graphs, device=device)
-        elif graph_id.shape != (graphs,) or graph_id.is_floating_point():
-            raise OsanError(
-                f"batch.graph_id: expected one integer per graph, shape [{graphs}], "
-                f"not {graph_id.dtype} of shape {list(graph_id.shape)}"
-            )
+        elif not isinstance(graph_id, Tensor) or graph_id.shape != (graphs,) or graph_id.is_floating_point():
+            tensor = isinstance(graph_id, Tensor)
+            given = f"{graph_id.dtype} of shape {list(graph_id.shape)}" if tensor else repr(graph_id)[:60]
+            raise OsanError(f"batch.graph_id: expected one integer per graph, shape [{graphs}], not {given}")
         return cls(key, graph_id)
 
     def repeat(self, sample: int) -> Randomness:

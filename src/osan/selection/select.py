@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
@@ -50,7 +51,6 @@ class Selection(nn.Module):
 
     Examples
     --------
-    >>> import torch
     >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
     >>> select = Selection("select 2 vertices", noise=Noise("none"))
     >>> select(path, torch.tensor([[0.3], [0.1], [0.5]])).choice.T
@@ -69,6 +69,7 @@ class Selection(nn.Module):
         self.estimator = IMLE() if estimator is None else estimator
         self.noise = Noise() if noise is None else noise
 
+    @torch.compiler.disable  # sizes depend on values: nothing to compile
     def forward(
         self,
         batch: Data,

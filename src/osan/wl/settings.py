@@ -32,7 +32,8 @@ class Test:
     neighbourhood
         The square of the paper: ``"edges"`` is N(v), ``"all"`` is V(G).
     ordered
-        All tuples of V(G)^k, or all k-subsets; by default tuples where vertices are marked, else subsets.
+        All tuples of V(G)^k, or all k-subsets, of which a graph of fewer than k vertices (edges) has none; by
+        default tuples where vertices are marked, else subsets.
     operation
         What is done with the chosen vertices or edges: ``"mark"``, ``"delete"`` or ``"select"`` (only they
         remain).

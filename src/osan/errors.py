@@ -1,4 +1,4 @@
-"""The one error type of osan: what was wrong, where, and what would be right."""
+"""The errors of osan: what was wrong, where, and what would be right."""
 
 
 class OsanError(ValueError):
@@ -6,3 +6,7 @@ class OsanError(ValueError):
 
     The command line prints its message as one line and exits with code 2.
     """
+
+
+class TooLarge(OsanError):
+    """Work that would need more memory than is free, or than was allowed; nothing was allocated."""

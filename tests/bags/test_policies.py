@@ -1,15 +1,17 @@
 """Every enumeration against brute force over Python sets."""
 
 import itertools
+import time
 from collections import Counter
 
 import networkx as nx
 import pytest
 import torch
-from torch_geometric.data import Data
+from torch_geometric.data import Batch, Data
 
 from osan import bags
-from osan.errors import OsanError
+from osan.bags.enumerate import num_subsets, subsets_of
+from osan.errors import OsanError, TooLarge
 
 
 def read(bag):
@@ -245,3 +247,26 @@ def test_unknown_words_are_named(odd_batch):
         bags.all_edges(odd_batch, 1, deleted="unpooled")
     with pytest.raises(OsanError, match="k: expected an integer of at least 0, got -1"):
         bags.all_subsets(odd_batch, -1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda b: bags.all_tuples(b, 9), r"all 1,953,125,000,019,683 tuples needs about .*random_tuples\)"),
+        (lambda b: bags.all_subsets(b, 12), r"sets of vertices needs about .* TB, .*random_subsets\)"),
+        (lambda b: bags.all_edges(b, 20), r"sets of edges needs about .* smaller k, .*random_edges\)"),
+    ],
+)
+def test_bags_that_do_not_fit_are_refused_beforehand(make, message):
+    graphs = [Data(num_nodes=n, edge_index=torch.combinations(torch.arange(n)).T) for n in (50, 3)]
+    start = time.perf_counter()
+    with pytest.raises(TooLarge, match=message):
+        make(Batch.from_data_list(graphs))
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 7])
+def test_sets_are_counted_before_they_are_listed(k):
+    sizes = torch.tensor([0, 1, 2, 5, 9])
+    _, block = subsets_of(sizes, sizes.cumsum(0) - sizes, k)
+    assert num_subsets(sizes, k).tolist() == block.bincount(minlength=5).tolist()

@@ -75,6 +75,19 @@ def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return rows, block
 
 
+def num_subsets(sizes: Tensor, k: int) -> Tensor:
+    """How many rows :func:`subsets_of` gives for each block, in double precision.
+
+    Examples
+    --------
+    >>> num_subsets(torch.tensor([5, 3, 1]), 2)
+    tensor([10.,  3.,  1.], dtype=torch.float64)
+    """
+    n = sizes.double()
+    chosen = n.clamp(max=k)
+    return (torch.lgamma(n + 1) - torch.lgamma(chosen + 1) - torch.lgamma(n - chosen + 1)).exp().round()
+
+
 def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
     """All walks (g1, ..., gk) along edges, and the graph of each.
 

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import edge_position_of, full_bag, induced_bag, vertex_shift, with_whole_graph
 from osan.bags.edges import undirected_edges
-from osan.bags.enumerate import ego_copies, subsets_of, tuples_of, walks_of
+from osan.bags.enumerate import check_size, ego_copies, num_subsets, subsets_of, tuples_of, walks_of
 from osan.bags.layout import Layout, layout_of
 from osan.bags.operations import (
     Deleted,
@@ -21,6 +21,7 @@ from osan.bags.operations import (
     operate_on_vertices,
 )
 from osan.errors import OsanError
+from osan.memory import require_free
 
 
 def whole_graphs(batch: Data) -> SubgraphBag:
@@ -61,6 +62,8 @@ def all_tuples(
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     layout = layout_of(batch)
+    check_size("k", k)
+    _check_memory(layout, layout.sizes.double() ** k, k, operation, "tuples", "random_tuples")
     rows, graph = tuples_of(layout.sizes, layout.first, k, repeats=repeats)
     return vertex_bag(layout, rows, graph, operation, ordered=True, whole_graph=whole_graph)
 
@@ -93,6 +96,8 @@ def all_subsets(
     [[0, 1], [0, 2], [1, 2]]
     """
     layout = layout_of(batch)
+    check_size("k", k)
+    _check_memory(layout, num_subsets(layout.sizes, k), k, operation, "sets of vertices", "random_subsets")
     rows, graph = subsets_of(layout.sizes, layout.first, k)
     return vertex_bag(layout, rows, graph, operation, deleted=deleted, whole_graph=whole_graph)
 
@@ -118,6 +123,8 @@ def all_edges(
     """
     layout = layout_of(batch)
     sizes, first, columns = edge_blocks(layout, batch)
+    check_size("k", k)
+    _check_memory(layout, num_subsets(sizes, k), k, "delete", "sets of edges", "random_edges")
     rows, graph = subsets_of(sizes, first, k)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
 
@@ -289,3 +296,21 @@ def ego_bag(
     if mark_centre:
         bag = replace(bag, mark=membership(bag, centres[:, None]))
     return with_whole_graph(bag, layout) if whole_graph else bag
+
+
+def _check_memory(
+    layout: Layout, counts: Tensor, k: int, operation: Operation, what: str, random: str
+) -> None:
+    """Refuse a bag of ``counts`` subgraphs of each graph, each named by k things, that would not fit.
+
+    A subgraph needs its row (twice while rows grow), two integers per copy and three per copied edge.
+    """
+    copies, arcs = layout.sizes, layout.edge_sizes
+    if operation == "select":
+        copies, arcs = copies.clamp(max=k), arcs.clamp(max=k * k)
+    needed = float((counts * 8 * (2 * k + 2 * copies + 3 * arcs)).sum())
+    number = float(counts.sum())
+    shown = f"{number:,.0f}" if number < 1e18 else f"{number:.1e}"
+    require_free(
+        needed, f"a bag of all {shown} {what}", f"take a smaller k, or a sample (osan.bags.{random})"
+    )

@@ -21,7 +21,7 @@ MaxMemory = Annotated[
 
 def memory_limit(text: str | None) -> int | None:
     """Bytes of ``--max-memory``."""
-    from osan.wl.memory import parse_size
+    from osan.memory import parse_size
 
     return None if text is None else parse_size(text)
 

@@ -8,7 +8,8 @@ from math import comb
 
 import numpy as np
 
-from osan.wl import kernels, memory
+from osan import memory
+from osan.wl import kernels
 from osan.wl.encode import Colours, Encoded, Ints, pointers
 from osan.wl.relabel import combine, relabel
 from osan.wl.settings import Test

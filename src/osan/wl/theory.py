@@ -12,7 +12,7 @@ from time import perf_counter
 
 import networkx as nx
 
-from osan.errors import OsanError
+from osan.errors import TooLarge
 from osan.graphs import (
     Graph,
     backbone_pair,
@@ -73,9 +73,7 @@ def run(check: Check, max_memory: int | None = None) -> Verdict:
     start = perf_counter()
     try:
         computed = check.compute(max_memory)
-    except OsanError as error:
-        if "needs about" not in str(error):
-            raise
+    except TooLarge as error:
         return Verdict(check, None, perf_counter() - start, str(error))
     return Verdict(check, computed, perf_counter() - start)
 

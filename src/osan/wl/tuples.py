@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from osan.wl import memory, relabel, tuple_kernels
+from osan import memory
+from osan.wl import relabel, tuple_kernels
 from osan.wl.copies import BYTES_PER_COPY, atomic_types
 from osan.wl.encode import Colours, Encoded, Ints, pointers
 from osan.wl.settings import Test

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from osan.errors import OsanError
+from osan.errors import OsanError, TooLarge
 
 
 def free_memory() -> int:
@@ -25,6 +25,8 @@ def in_words(size: float) -> str:
     >>> in_words(3_000_000)
     '3.0 MB'
     """
+    if size >= 1e18:
+        return f"{size / 1e12:.0e} TB"
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if size < 1000 or unit == "TB":
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
@@ -58,7 +60,14 @@ def require(needed: int, limit: int | None, what: str, would_fit: str) -> None:
     """Refuse work that needs more than ``limit`` bytes (default: half of what is free)."""
     allowed = free_memory() // 2 if limit is None else limit
     if needed > allowed:
-        raise OsanError(
+        raise TooLarge(
             f"{what} needs about {in_words(needed)}, the limit is {in_words(allowed)}; {would_fit}, "
             "or raise the limit (max_memory=, --max-memory)"
         )
+
+
+def require_free(needed: float, what: str, instead: str) -> None:
+    """Refuse work that needs more bytes than are free."""
+    # Asking the operating system takes longer than small work itself.
+    if needed > 1e9 and needed > (free := free_memory()):
+        raise TooLarge(f"{what} needs about {in_words(needed)}, {in_words(free)} are free; {instead}")

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from osan import bags
-from osan.bags.enumerate import num_subsets, subsets_of
+from osan.bags.enumerate import num_subsets, num_tuples, subsets_of, tuples_of
 from osan.errors import OsanError, TooLarge
 
 
@@ -265,8 +265,12 @@ def test_bags_that_do_not_fit_are_refused_beforehand(make, message):
     assert time.perf_counter() - start < 5
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 3, 7])
-def test_sets_are_counted_before_they_are_listed(k):
-    sizes = torch.tensor([0, 1, 2, 5, 9])
-    _, block = subsets_of(sizes, sizes.cumsum(0) - sizes, k)
+@pytest.mark.parametrize("k", [0, 1, 2, 3, 6])
+def test_sets_and_tuples_are_counted_before_they_are_listed(k):
+    sizes = torch.tensor([0, 1, 2, 4, 7])
+    first = sizes.cumsum(0) - sizes
+    _, block = subsets_of(sizes, first, k)
     assert num_subsets(sizes, k).tolist() == block.bincount(minlength=5).tolist()
+    for repeats in (True, False):
+        _, block = tuples_of(sizes, first, k, repeats=repeats)
+        assert num_tuples(sizes, k, repeats=repeats).tolist() == block.bincount(minlength=5).tolist()

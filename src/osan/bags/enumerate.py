@@ -75,6 +75,21 @@ def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return rows, block
 
 
+def num_tuples(sizes: Tensor, k: int, *, repeats: bool = True) -> Tensor:
+    """How many rows :func:`tuples_of` gives for each block, in double precision.
+
+    Examples
+    --------
+    >>> num_tuples(torch.tensor([5, 1]), 2), num_tuples(torch.tensor([5, 1]), 2, repeats=False)
+    (tensor([25.,  1.], dtype=torch.float64), tensor([20.,  0.], dtype=torch.float64))
+    """
+    n = sizes.double()
+    if repeats:
+        return n**k
+    falling = torch.lgamma(n + 1) - torch.lgamma((n - k).clamp(min=0) + 1)
+    return torch.where(n < k, 0.0, falling.exp().round())
+
+
 def num_subsets(sizes: Tensor, k: int) -> Tensor:
     """How many rows :func:`subsets_of` gives for each block, in double precision.
 

@@ -11,7 +11,15 @@ from torch_geometric.data import Data
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import edge_position_of, full_bag, induced_bag, vertex_shift, with_whole_graph
 from osan.bags.edges import undirected_edges
-from osan.bags.enumerate import check_size, ego_copies, num_subsets, subsets_of, tuples_of, walks_of
+from osan.bags.enumerate import (
+    check_size,
+    ego_copies,
+    num_subsets,
+    num_tuples,
+    subsets_of,
+    tuples_of,
+    walks_of,
+)
 from osan.bags.layout import Layout, layout_of
 from osan.bags.operations import (
     Deleted,
@@ -63,7 +71,8 @@ def all_tuples(
     """
     layout = layout_of(batch)
     check_size("k", k)
-    _check_memory(layout, layout.sizes.double() ** k, k, operation, "tuples", "random_tuples")
+    counts = num_tuples(layout.sizes, k, repeats=repeats)
+    _check_memory(layout, counts, k, operation, "tuples", "random_tuples")
     rows, graph = tuples_of(layout.sizes, layout.first, k, repeats=repeats)
     return vertex_bag(layout, rows, graph, operation, ordered=True, whole_graph=whole_graph)
 

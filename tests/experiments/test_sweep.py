@@ -4,6 +4,8 @@ import csv
 import json
 import multiprocessing
 import signal
+import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -135,6 +137,22 @@ def test_a_deadline_leaves_runs_to_be_continued(tmp_path, request, handler):
     assert [e.state for e in events if e.state != "running"] == ["started", "interrupted"]
     assert not (jobs[0].folder / "failed.json").exists()
     assert not jobs[1].folder.exists()
+
+
+def test_an_interrupt_that_is_swallowed_comes_again():
+    """As Python does with one that is raised in a callback from C."""
+    script = """
+import threading, time
+from osan.experiments.worker import _interrupt_after
+threading.Thread(target=_interrupt_after, args=(0.1, 0.2), daemon=True).start()
+for _ in range(2):
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=100)
+    assert done.stdout.splitlines() == ["interrupted", "interrupted"]
 
 
 def run_until(jobs, epochs):

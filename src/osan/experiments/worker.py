@@ -112,14 +112,16 @@ def main() -> None:
     message = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
-        timer = threading.Timer(max(0.0, message["seconds"]), _interrupt)
-        timer.daemon = True
-        timer.start()
+        threading.Thread(target=_interrupt_after, args=(message["seconds"],), daemon=True).start()
     sys.exit(run(validated(message["settings"]), Path(message["folder"])))
 
 
-def _interrupt() -> None:
-    os.kill(os.getpid(), signal.SIGINT)
+def _interrupt_after(seconds: float, pause: float = 10.0) -> None:
+    time.sleep(max(0.0, seconds))
+    # More than once: an interrupt that falls into a callback from C, as when numba compiles, is lost.
+    while True:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(pause)
 
 
 def _end_with_parent() -> None:

@@ -56,9 +56,14 @@ def parse_size(text: str) -> int:
     return size
 
 
+def allowance(limit: int | None) -> int:
+    """The bytes that work may take: the limit, or half of what is free where there is none."""
+    return free_memory() // 2 if limit is None else limit
+
+
 def require(needed: int, limit: int | None, what: str, would_fit: str) -> None:
-    """Refuse work that needs more than ``limit`` bytes (default: half of what is free)."""
-    allowed = free_memory() // 2 if limit is None else limit
+    """Refuse work that needs more than its :func:`allowance`."""
+    allowed = allowance(limit)
     if needed > allowed:
         raise TooLarge(
             f"{what} needs about {in_words(needed)}, the limit is {in_words(allowed)}; {would_fit}, "

@@ -83,6 +83,7 @@ def num_tuples(sizes: Tensor, k: int, *, repeats: bool = True) -> Tensor:
     >>> num_tuples(torch.tensor([5, 1]), 2), num_tuples(torch.tensor([5, 1]), 2, repeats=False)
     (tensor([25.,  1.], dtype=torch.float64), tensor([20.,  0.], dtype=torch.float64))
     """
+    check_size("k", k)
     n = sizes.double()
     if repeats:
         return n**k
@@ -98,6 +99,7 @@ def num_subsets(sizes: Tensor, k: int) -> Tensor:
     >>> num_subsets(torch.tensor([5, 3, 1]), 2)
     tensor([10.,  3.,  1.], dtype=torch.float64)
     """
+    check_size("k", k)
     n = sizes.double()
     chosen = n.clamp(max=k)
     return (torch.lgamma(n + 1) - torch.lgamma(chosen + 1) - torch.lgamma(n - chosen + 1)).exp().round()

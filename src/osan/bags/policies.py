@@ -11,15 +11,7 @@ from torch_geometric.data import Data
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import edge_position_of, full_bag, induced_bag, vertex_shift, with_whole_graph
 from osan.bags.edges import undirected_edges
-from osan.bags.enumerate import (
-    check_size,
-    ego_copies,
-    num_subsets,
-    num_tuples,
-    subsets_of,
-    tuples_of,
-    walks_of,
-)
+from osan.bags.enumerate import ego_copies, num_subsets, num_tuples, subsets_of, tuples_of, walks_of
 from osan.bags.layout import Layout, layout_of
 from osan.bags.operations import (
     Deleted,
@@ -70,7 +62,6 @@ def all_tuples(
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     layout = layout_of(batch)
-    check_size("k", k)
     counts = num_tuples(layout.sizes, k, repeats=repeats)
     _check_memory(layout, counts, k, operation, "tuples", "random_tuples")
     rows, graph = tuples_of(layout.sizes, layout.first, k, repeats=repeats)
@@ -105,7 +96,6 @@ def all_subsets(
     [[0, 1], [0, 2], [1, 2]]
     """
     layout = layout_of(batch)
-    check_size("k", k)
     _check_memory(layout, num_subsets(layout.sizes, k), k, operation, "sets of vertices", "random_subsets")
     rows, graph = subsets_of(layout.sizes, layout.first, k)
     return vertex_bag(layout, rows, graph, operation, deleted=deleted, whole_graph=whole_graph)
@@ -132,7 +122,6 @@ def all_edges(
     """
     layout = layout_of(batch)
     sizes, first, columns = edge_blocks(layout, batch)
-    check_size("k", k)
     _check_memory(layout, num_subsets(sizes, k), k, "delete", "sets of edges", "random_edges")
     rows, graph = subsets_of(sizes, first, k)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)

@@ -76,7 +76,7 @@ def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
     """Refuse, with numbers, what would not fit."""
     edges = np.diff(encoded.edge_ptr)
     needed = sum(memory_needed(test, int(n), int(m)) for n, m in zip(encoded.sizes, edges, strict=True))
-    allowed = memory.free_memory() // 2 if limit is None else limit
+    allowed = memory.allowance(limit)
     if needed <= allowed:
         return
     worst = int(np.argmax(encoded.sizes))

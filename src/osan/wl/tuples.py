@@ -22,7 +22,7 @@ def memory_needed(k: int, n: int) -> int:
 def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
     """Refuse, with numbers, what would not fit."""
     needed = sum(memory_needed(test.k, int(n)) for n in encoded.sizes)
-    allowed = memory.free_memory() // 2 if limit is None else limit
+    allowed = memory.allowance(limit)
     if needed <= allowed:
         return
     n, graphs = int(encoded.sizes.max()), len(encoded.sizes)

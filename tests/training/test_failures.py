@@ -164,6 +164,24 @@ def test_a_failure_of_any_kind_is_noted(tmp_path, small):
     assert noted == {"error": "num_graphs must be at least 1, got -1"}
 
 
+def test_an_interrupt_in_other_clothes_is_no_failure(tmp_path, small, monkeypatch):
+    """As it comes out of numba's dispatcher: a SystemError that a SystemError caused, that Ctrl-C caused."""
+
+    def interrupted(*args, **kwargs):
+        try:
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as error:
+                raise SystemError("inner") from error
+        except SystemError as error:
+            raise SystemError("returned a result with an exception set") from error
+
+    monkeypatch.setattr("osan.training.run.fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        train(small(), tmp_path)
+    assert not (tmp_path / FAILED).exists()
+
+
 def test_loading_a_model(tmp_path, finished):
     learner, settings, info = load_model(finished)
     assert not learner.training

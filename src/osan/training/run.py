@@ -69,6 +69,8 @@ def train(
             try:
                 return _train(settings, folder, resume, progress, data)
             except Exception as error:
+                if _is_interrupt(error):
+                    raise KeyboardInterrupt from error
                 _note_failure(folder, error)
                 raise
     except OSError as error:
@@ -121,6 +123,11 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
     files.write_json(folder / files.ENVIRONMENT, files.environment())
     (folder / files.FAILED).unlink(missing_ok=True)
     return None
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C caused an error: while numba compiles it comes out of there as a SystemError."""
+    return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interrupt(error.__cause__))
 
 
 def _train(settings: Settings, folder: Path, resume: bool, progress: bool, data: Path | None) -> Result:

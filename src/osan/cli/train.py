@@ -131,6 +131,6 @@ def _report(result: Result, folder: Path, as_json: bool) -> None:
         print_json({**asdict(result), "folder": str(folder)})
         return
     typer.echo(
-        f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} after epoch "
-        f"{result.best_epoch} of {result.epochs}); run folder {quote(str(folder))}"
+        f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} in epoch "
+        f"{result.best_epoch + 1} of {result.epochs}); run folder {quote(str(folder))}"
     )

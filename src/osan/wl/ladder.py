@@ -140,10 +140,10 @@ def survey_graphs(
     return row
 
 
-def separates_more(graphs: Sequence[Any], one: Test, other: Test) -> int:
+def separates_more(graphs: Sequence[Any], one: Test, other: Test, *, max_memory: int | None = None) -> int:
     """How many pairs of the given graphs ``one`` separates although ``other`` does not."""
-    colours = refine(graphs, one).graph_colours.astype(np.int64)
-    coarse = refine(graphs, other).graph_colours.astype(np.int64)
+    colours = refine(graphs, one, max_memory=max_memory).graph_colours.astype(np.int64)
+    coarse = refine(graphs, other, max_memory=max_memory).graph_colours.astype(np.int64)
     both = np.unique(np.stack((coarse, colours)), axis=1, return_counts=True)[1]
     alone = np.bincount(coarse)
     return int((alone * (alone - 1) // 2).sum() - (both * (both - 1) // 2).sum())

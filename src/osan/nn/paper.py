@@ -54,7 +54,7 @@ def paper_network(
 ) -> OSAN:
     """The downstream network that the paper trains on a dataset (appendix "Downstream and baseline models").
 
-    Those for ``"zinc-esan"`` and ``"proteins"`` are DS-GNNs of the width, depth and pooling of ESAN's, not its
+    Those for ``"zinc-esan"`` and ``"proteins"`` are DS-GNNs of the width and depth of ESAN's, but not its
     architecture in every layer: what differs is on the page "Differences".
 
     Parameters

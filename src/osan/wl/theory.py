@@ -116,7 +116,8 @@ def _fuerer() -> Iterator[Check]:
                 _separates(pair, Test("wl", k + 1)),
                 slow,
             )
-            # With the row above, strictness; the paper draws it from the backbone, without bounds on n.
+            # With the row above this is strictness, which the paper draws from the backbone; fewer columns
+            # do not show it.
             strict = "Lemma pwlinkplus1wl, strictly" if n > 3 else "(vertex-subgraph)"
             for place, test in zip(("Lemma sepnew1", strict), _both(k), strict=True):
                 yield Check(

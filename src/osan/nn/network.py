@@ -45,8 +45,8 @@ class LearnedAdmission(Module):
 
     The value is relu of a perceptron and can be exactly 0; what is aggregated is decided by
     :math:`\pi \neq 0`, and the gradient passes to the value as if it were the weight. The perceptron sees the
-    encoded features of v (the labels in atp) and its mark; ordered, also those of the tuple, and equalities and
-    adjacencies in place of the mark.
+    encoded features of v (the labels in atp) and its mark; ordered, also those of the tuple, and
+    equalities and adjacencies in place of the mark.
     """
 
     def __init__(self, atomic: Atomic, k: int, width: int) -> None:

@@ -193,15 +193,19 @@ def slow_types(sub):
     return [relations([(v, a) for a in t]) + within for v in sub.vertices]
 
 
+def slow_encoded(initial, data):
+    """Encoded features of one graph's vertices."""
+    if initial.vertex_encoder is None:
+        return initial.constant.expand(data.num_nodes, -1)
+    return initial.vertex_encoder(data.x)
+
+
 def slow_initial(initial, subs, dtype):
     """Initial features, vertex by vertex."""
     rows = []
     for sub in subs:
         data = GRAPHS[sub.graph]
-        if initial.vertex_encoder is None:
-            encoded = initial.constant.expand(data.num_nodes, -1)
-        else:
-            encoded = initial.vertex_encoder(data.x)
+        encoded = slow_encoded(initial, data)
         types = slow_types(sub) if initial.types is not None else None
         for i, v in enumerate(sub.vertices):
             row = encoded[v]
@@ -287,12 +291,13 @@ def admitted(model, sub):
     if model.admission is None:
         return [True] * len(sub.vertices)
     if isinstance(model.admission, LearnedAdmission):
-        dtype = model.phi.linears[0].weight.dtype
-        if model.admission.atomic == "ordered":
-            types = torch.tensor(slow_types(sub), dtype=dtype)
-        else:
-            types = torch.tensor([[v in sub.marks] for v in sub.vertices], dtype=dtype)
-        return (model.admission.mlp(types).flatten() > 0).tolist()
+        ordered, values = model.admission.atomic == "ordered", []
+        encoded = slow_encoded(model.initial, GRAPHS[sub.graph])
+        types = slow_types(sub) if ordered else [[v in sub.marks] for v in sub.vertices]
+        for v, row in zip(sub.vertices, types, strict=True):
+            labels = [encoded[u] for u in (v, *(sub.tuple if ordered else ()))]
+            values.append(model.admission.mlp(torch.cat([*labels, encoded.new_tensor(row)])[None]).item())
+        return [value > 0 for value in values]
     return [v == sub.tuple[0] for v in sub.vertices]
 
 

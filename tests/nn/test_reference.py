@@ -265,7 +265,7 @@ def test_learned_admission(atomic, aggregation):
     for seed in range(100):
         torch.manual_seed(seed)
         model = osan(atomic=atomic, k=2, aggregation=aggregation, admission="learned", sagg="sum").double()
-        if 0 < int(model.admission(BATCH, bag).sum()) < bag.num_copies:
+        if 0 < int(model.admission(BATCH, bag, model.initial.vertices(BATCH)).sum()) < bag.num_copies:
             break
     else:
         pytest.fail("nothing or everything admitted shows nothing")

@@ -82,6 +82,12 @@ def tuples_of(bag: SubgraphBag) -> Tensor:
     return bag.tuples
 
 
+def tuple_labels(vertices: Tensor, bag: SubgraphBag) -> Tensor:
+    """The rows of each tuple's vertices side by side, 0 where it is shorter; ``[subgraphs, k * width]``."""
+    tuples = tuples_of(bag)
+    return torch.where(tuples[..., None] >= 0, vertices[tuples.clamp(min=0)], 0.0).flatten(1)
+
+
 def ranks_of(bag: SubgraphBag, num_ranks: int) -> Tensor:
     """The ranks of a bag, or an error if there are none or too large ones."""
     if bag.rank is None:
@@ -184,9 +190,7 @@ class InitialFeatures(Module):
         h = vertices.index_select(0, bag.vertex)
         if self.types is not None and self.labels is not None:
             h = h + self.types(ordered_atomic_types(batch, bag).to(h.dtype))
-            tuples = tuples_of(bag)
-            named = torch.where(tuples[..., None] >= 0, vertices[tuples.clamp(min=0)], 0.0)
-            h = h + self.labels(named.flatten(1)).index_select(0, bag.subgraph)
+            h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, bag.subgraph)
         if self.mark is not None:
             h = h + membership(bag).to(h.dtype)[:, None] * self.mark
         if self.rows is not None:

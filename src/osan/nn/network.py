@@ -12,7 +12,15 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, whole_graphs
 from osan.errors import OsanError
-from osan.nn.atomic import Atomic, InitialFeatures, Rank, atomic_columns, membership, ordered_atomic_types
+from osan.nn.atomic import (
+    Atomic,
+    InitialFeatures,
+    Rank,
+    atomic_columns,
+    membership,
+    ordered_atomic_types,
+    tuple_labels,
+)
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
 from osan.nn.pooling import Pool, PoolName
@@ -35,21 +43,31 @@ def at_first(bag: SubgraphBag) -> Tensor:
 class LearnedAdmission(Module):
     r"""Admission :math:`\pi_{v,g} = \mathsf{UPD}_\pi(\mathsf{atp}(v, t(g)))`, learned.
 
-    The value is relu of a perceptron of the atomic type (ordered) or of the mark and can be exactly 0; what
-    is aggregated is decided by :math:`\pi \neq 0`, and the gradient passes to the value as if it were the
-    weight.
+    The value is relu of a perceptron and can be exactly 0; what is aggregated is decided by
+    :math:`\pi \neq 0`, and the gradient passes to the value as if it were the weight. The perceptron sees the
+    encoded features of v (the labels in atp) and its mark; ordered, also those of the tuple, and
+    equalities and adjacencies in place of the mark.
     """
 
     def __init__(self, atomic: Atomic, k: int, width: int) -> None:
         super().__init__()
         self.atomic = atomic
-        self.mlp = MLP([atomic_columns(k) if atomic == "ordered" else 1, width, 1])
+        columns = atomic_columns(k) + k * width if atomic == "ordered" else 1
+        self.mlp = MLP([width + columns, width, 1])
 
-    def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
-        """0 or 1 for each copy, with gradients; shape ``[copies]``."""
+    def forward(self, batch: Data, bag: SubgraphBag, vertices: Tensor) -> Tensor:
+        """0 or 1 for each copy, with gradients; shape ``[copies]``.
+
+        ``vertices`` are the encoded features of the vertices of the batch, shape ``[vertices, width]``.
+        """
         dtype = next(self.parameters()).dtype
-        types = ordered_atomic_types(batch, bag) if self.atomic == "ordered" else membership(bag)[:, None]
-        value = torch.relu(self.mlp(types.to(dtype))).squeeze(1)
+        seen = [vertices.index_select(0, bag.vertex)]
+        if self.atomic == "ordered":
+            named = tuple_labels(vertices, bag).index_select(0, bag.subgraph)
+            seen += [named, ordered_atomic_types(batch, bag)]
+        else:
+            seen += [membership(bag)[:, None]]
+        value = torch.relu(self.mlp(torch.cat([part.to(dtype) for part in seen], dim=1))).squeeze(1)
         return value + ((value != 0).to(dtype) - value).detach()
 
 
@@ -185,7 +203,7 @@ class OSAN(Module):
         if self.admission is None:
             return None
         if isinstance(self.admission, LearnedAdmission):
-            return self.admission(batch, bag)
+            return self.admission(batch, bag, self.initial.vertices(batch))
         given: Tensor = self.admission(bag)
         if given.shape != (bag.num_copies,):
             raise OsanError(f"admission: expected shape [{bag.num_copies}], got {list(given.shape)}")

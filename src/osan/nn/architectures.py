@@ -96,7 +96,7 @@ def dropout_gnn(
     *,
     m: int,
     generator: Generator | None = None,
-    p: float = 0.0,
+    p: float | None = None,
     k: int | None = None,
     **options: Any,
 ) -> PolicyNetwork:
@@ -107,8 +107,9 @@ def dropout_gnn(
     Papp et al., "DropGNN: random dropouts increase the expressiveness of graph neural networks", NeurIPS
     2021.
     """
-    if k is not None and p:
-        raise OsanError(f"dropout_gnn: expected the probability p or the number k, got both: p={p}, k={k}")
+    if (p is None) == (k is None):
+        got = "neither" if k is None else f"both: p={p}, k={k}"
+        raise OsanError(f"dropout_gnn: expected the probability p or the number k, got {got}")
     policy: Policy
     if k is None:
         policy = partial(bags.random_dropout, p=p, m=m, generator=generator)

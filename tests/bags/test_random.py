@@ -146,13 +146,13 @@ def test_distinct_draws_are_uniform(pair):
 
 def test_nearly_all_subgraphs_are_drawn_without_waiting_for_the_last():
     """Of N sets N or N - 1 different ones: drawing until they are found took N rounds."""
-    graph = Data(num_nodes=24, edge_index=torch.empty(2, 0, dtype=torch.long))
-    for m, expected in ((1000, 276), (275, 275), (200, 200)):
+    graph = Data(num_nodes=64, edge_index=torch.empty(2, 0, dtype=torch.long))
+    for m, expected in ((3000, 2016), (2015, 2015), (1008, 1008)):
         start = time.process_time()
         rows = bags.random_subsets(graph, 2, m, generator=seeded(), distinct=True).tuples.tolist()
         assert time.process_time() - start < 1
         assert len(set(map(tuple, rows))) == len(rows) == expected
-        assert set(map(tuple, rows)) <= set(itertools.combinations(range(24), 2))
+        assert set(map(tuple, rows)) <= set(itertools.combinations(range(64), 2))
 
 
 @pytest.mark.parametrize("m", [2, 4])

@@ -107,14 +107,14 @@ def dropout_gnn(
     Papp et al., "DropGNN: random dropouts increase the expressiveness of graph neural networks", NeurIPS
     2021.
     """
-    if (p is None) == (k is None):
+    policy: Policy
+    if p is not None and k is None:
+        policy = partial(bags.random_dropout, p=p, m=m, generator=generator)
+    elif k is not None and p is None:
+        policy = partial(bags.random_subsets, k=k, m=m, generator=generator)
+    else:
         got = "neither" if k is None else f"both: p={p}, k={k}"
         raise OsanError(f"dropout_gnn: expected the probability p or the number k, got {got}")
-    policy: Policy
-    if k is None:
-        policy = partial(bags.random_dropout, p=p, m=m, generator=generator)
-    else:
-        policy = partial(bags.random_subsets, k=k, m=m, generator=generator)
     return PolicyNetwork(policy, OSAN(width, layers, out, aggregation="per-vertex", **options))
 
 

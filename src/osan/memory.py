@@ -3,20 +3,64 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
 
 from osan.errors import OsanError, TooLarge
 
 
-def free_memory() -> int:
-    """Bytes that can be had without swapping, as the operating system sees it."""
+def free_memory(root: Path = Path("/")) -> int:
+    """Bytes that can be had without swapping, as the operating system and control groups (containers) see it.
+
+    ``root`` is where Linux shows its files.
+    """
+    return max(0, min([_of_the_machine(root), *_of_control_groups(root)]))
+
+
+def _of_the_machine(root: Path) -> int:
     try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
+        return _table(root / "proc/meminfo")["MemAvailable:"] * 1024
+    except (OSError, KeyError):
         pass
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 4 * 2**30  # not told (Windows): what a machine for such work has at least
+
+
+def _of_control_groups(root: Path) -> Iterator[int]:
+    """What each control group of this process with a limit, and each group around it, has left."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # version 2
+            top, limit, used, prefix = root / "sys/fs/cgroup", "memory.max", "memory.current", ""
+        elif "memory" in controllers.split(","):
+            top, limit = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+            used, prefix = "memory.usage_in_bytes", "total_"
+        else:
+            continue
+        group = top / path.lstrip("/")
+        # A container may see its own group as the top, whatever the path says.
+        for folder in (group, *group.parents):
+            with suppress(OSError, ValueError):  # no such file; no limit ("max")
+                left = int((folder / limit).read_text()) - int((folder / used).read_text())
+                with suppress(OSError):
+                    cached = _table(folder / "memory.stat")
+                    left += cached.get(f"{prefix}active_file", 0) + cached.get(f"{prefix}inactive_file", 0)
+                yield left
+            if folder == top:
+                break
+
+
+def _table(file: Path) -> dict[str, int]:
+    """The lines "name number ..." of a file."""
+    return {line.split()[0]: int(line.split()[1]) for line in file.read_text().splitlines()}
 
 
 def in_words(size: float) -> str:
@@ -26,7 +70,7 @@ def in_words(size: float) -> str:
     '3.0 MB'
     """
     if size >= 1e18:
-        return f"{size / 1e12:.0e} TB"
+        return f"{Decimal(size) / 10**12:.0e} TB"  # counts of subgraphs may be too large for a float
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if size < 1000 or unit == "TB":
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"

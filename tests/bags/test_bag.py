@@ -75,6 +75,26 @@ def test_molecules_are_drawn_with_their_elements():
         bags.draw(bag, smiles="C(")
 
 
+def test_atoms_keep_their_elements_where_others_are_in_no_subgraph():
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("rdkit")
+    ethanol = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    some = bags.from_choice(ethanol, torch.tensor([[0.0], [1.0], [1.0]]), operation="select")
+    assert [t.get_text() for t in bags.draw(some, smiles="CCO").axes[0].texts] == ["C", "O"]
+    two = Batch.from_data_list([ethanol, ethanol])
+    every = bags.all_subsets(two, 2, operation="select")
+    # The first two vertices of the second ethanol are in its first subgraph, the last one only in the others.
+    assert [t.get_text() for t in bags.draw(every, graph=1, limit=1, smiles="CCO").axes[0].texts] == [
+        "C",
+        "C",
+    ]
+    last = bags.draw(every, graph=1, smiles="CCO").axes[2]
+    assert last.get_title() == "subgraph 5"
+    assert [t.get_text() for t in last.texts] == ["C", "C", "O"]
+    with pytest.raises(OsanError, match="which atoms"):
+        bags.draw(bags.from_choice(two, torch.tensor([0, 1, 1, 0, 1, 1.0])[:, None]), graph=1, smiles="CCO")
+
+
 def test_moving_keeps_everything(odd_batch):
     bag = bags.all_tuples(odd_batch, 1).to("cpu")
     assert bag.tuples.device.type == "cpu"

@@ -1,6 +1,7 @@
 """Random bags: the right law, different draws when asked, the same draws from the same seed."""
 
 import itertools
+import time
 from collections import Counter
 from functools import partial
 
@@ -141,6 +142,28 @@ def test_distinct_draws_are_uniform(pair):
         counts[frozenset(rows.flatten().tolist())] += 1
     subsets = map(frozenset, itertools.combinations(range(4), 2))
     assert chi_square_is_small(counts, dict.fromkeys(subsets, 1500 / 6))
+
+
+def test_nearly_all_subgraphs_are_drawn_without_waiting_for_the_last():
+    """Of N sets N or N - 1 different ones: drawing until they are found took N rounds."""
+    graph = Data(num_nodes=64, edge_index=torch.empty(2, 0, dtype=torch.long))
+    for m, expected in ((3000, 2016), (2015, 2015), (1008, 1008)):
+        start = time.process_time()
+        rows = bags.random_subsets(graph, 2, m, generator=seeded(), distinct=True).tuples.tolist()
+        assert time.process_time() - start < 1
+        assert len(set(map(tuple, rows))) == len(rows) == expected
+        assert set(map(tuple, rows)) <= set(itertools.combinations(range(64), 2))
+
+
+@pytest.mark.parametrize("m", [2, 4])
+def test_distinct_subsets_are_uniform(m):
+    """Every m of the 6 pairs of vertices are equally likely, be they drawn or chosen from a list."""
+    square = Data(num_nodes=4, edge_index=torch.empty(2, 0, dtype=torch.long))
+    batch = Batch.from_data_list([square] * 1500)
+    rows = bags.random_subsets(batch, 2, m, generator=seeded(), distinct=True).tuples % 4
+    counts = Counter(frozenset(map(tuple, sets)) for sets in rows.view(1500, m, 2).tolist())
+    expected = map(frozenset, itertools.combinations(itertools.combinations(range(4), 2), m))
+    assert chi_square_is_small(counts, dict.fromkeys(expected, 1500 / 15))
 
 
 def test_dropout_drops_each_vertex_with_its_probability(pair):

@@ -221,3 +221,14 @@ def test_importing_graphs_needs_neither_torch_nor_networkx():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_numbers_of_numpy_are_vertices_and_labels():
+    assert from_edge_list(np.array([[3, 1]]), 4).edges.tolist() == [[3, 1]]
+    assert from_edge_list([(np.uint8(2), 0)], 3).edges.tolist() == [[2, 0]]
+    # True is a name like any other.
+    assert from_edge_list([(True, False)], 2).edges.tolist() == [[0, 1]]
+    for labels in (np.array([7, 5]), np.array([0.5, 2.0], dtype=np.float32)):
+        data = to_pyg(Graph(2, vertex_labels=labels))
+        assert data.x.tolist() == [[label] for label in labels.tolist()]
+        assert "vertex_label_names" not in data

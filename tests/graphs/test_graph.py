@@ -53,3 +53,9 @@ def test_permuted_moves_labels_and_edges_alike(order):
 def test_permuted_refuses_what_is_no_permutation(order):
     with pytest.raises(OsanError, match="not a permutation of 0 to 1"):
         Graph(2).permuted(order)
+
+
+def test_labels_may_be_an_array():
+    assert Graph(3, vertex_labels=np.array([1, 2, 3])).vertex_labels == (1, 2, 3)
+    with pytest.raises(OsanError, match="every vertex label must be hashable"):
+        Graph(3, vertex_labels=np.zeros((3, 2)))

@@ -124,6 +124,7 @@ def test_dropout_keeps_entries_independently_with_its_probability(p):
         (lambda: nn.MLP([]), "widths: expected positive integers"),
         (lambda: nn.ds_gnn(8, 1, 1, policy="all"), "policy: expected one of 'vertex-deleted'"),
         (lambda: nn.dropout_gnn(8, 1, 1, m=1, generator=None, p=0.1, k=1), "got both"),
+        (lambda: nn.dropout_gnn(8, 1, 1, m=1), "got neither"),
         (lambda: nn.paper_network("cora", 1, vertex_features=3), "dataset: expected one of 'zinc'"),
         (lambda: nn.paper_network("zinc", 1, vertex_features=3), "edge_features: the network for zinc"),
     ],

@@ -99,11 +99,12 @@ def check_same(options, **choice_options):
     return learned.grad
 
 
-@pytest.mark.parametrize("what", ["vertex", "edge"])
-@pytest.mark.parametrize("name", CONVS)
+@pytest.mark.parametrize(
+    ("name", "what"),
+    # The layer over all vertices looks at no edge.
+    [(name, what) for name in CONVS for what in ("vertex", "edge") if (name, what) != ("all", "edge")],
+)
 def test_layers_give_the_same_numbers_with_gradients(name, what):
-    if name == "all" and what == "edge":
-        return  # looks at no edge
     assert bool((check_same(CONVS[name], what=what, operation="delete") != 0).any())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from osan.errors import OsanError
+from osan.errors import OsanError, TooLarge
 from osan.graphs import Graph, cycle_pair, from_networkx, rook_4x4, shrikhande
 from osan.wl import Test, distinguishes, refine
 from osan.wl.ladder import separates_more
@@ -176,7 +177,23 @@ def test_labels_are_compared_not_printed():
         ({"test": "oswl", "ordering": True}, "did you mean 'ordered'"),
         ({"test": "oswl", "ordered": True, "operation": "delete"}, "ordered tuples can only be marked"),
         ({"test": "wl", "rounds": -1}, "rounds is -1"),
-        ({"test": "wl", "neighbourhood": "all"}, "variant of 'oswl'"),
+        ({"test": "wl", "neighbourhood": "all"}, "'wl' takes no neighbourhood.* it takes k and oblivious"),
+        ({"test": "wl", "what": "edge", "operation": "delete"}, "'wl' takes no operation"),
+        ({"test": "wl", "k": 2, "ordered": False}, "'wl' takes no ordered"),
+        ({"test": "kernel", "operation": "delete", "hops": 1}, "'kernel' takes no operation.* it takes hops"),
+        ({"test": "id", "operation": "delete", "hops": 1}, "'id' takes no operation.* it takes k and hops"),
+        ({"test": "nested", "what": "edge"}, "'nested' takes no what"),
+        ({"test": "nested", "mark_centre": True}, "'nested' takes no mark_centre"),
+        ({"test": "nested", "k": 2}, "'nested' takes no k"),
+        ({"test": "dss", "neighbourhood": "all"}, "'dss' takes no neighbourhood"),
+        ({"test": "oswl", "oblivious": True}, "'oswl' takes no oblivious"),
+        ({"test": "nested", "hops": "2"}, "hops is '2'; it must be a whole number"),
+        ({"test": "nested", "hops": -1}, "hops is -1; it must be at least 0"),
+        ({"test": "vs-oswl", "what": "ego", "k": 0}, "an ego-net has one centre"),
+        (
+            {"test": "vs-oswl", "what": "ego", "operation": "delete", "mark_centre": True},
+            "mark_centre needs ego-nets that keep their centre",
+        ),
         ({"test": "vs-oswl", "hops": 2}, "hops needs ego-nets"),
     ],
 )
@@ -202,6 +219,7 @@ def test_one_graph_alone_is_refused():
 def test_numbers_of_numpy_are_numbers():
     test = Test("oswl", np.int64(2))
     assert (str(test), type(test.k)) == ("2-OSWL", int)
+    assert str(Test("nested", hops=np.int64(2))) == "nested GNN test, 2-ego"
     for k in (2.0, "2", True):
         with pytest.raises(OsanError, match="it must be a whole number"):
             Test("oswl", k)
@@ -231,3 +249,14 @@ def test_a_large_sparse_graph_needs_little_memory():
     path = Graph(n, [(v, v + 1) for v in range(n - 1)])
     colouring = refine([path], rounds=3, max_memory=10**8)
     assert len(set(colouring.vertex_colours[0].tolist())) == 4  # distance to the nearer end: 0, 1, 2, more
+
+
+@pytest.mark.parametrize("test", TESTS, ids=str)
+def test_a_test_takes_its_own_settings(test):
+    assert replace(test) == test
+
+
+def test_numbers_beyond_floats_are_refused_in_words():
+    graph = from_networkx(nx.cycle_graph(12))
+    with pytest.raises(TooLarge, match=r"needs about \de\+\d{3} TB"):
+        distinguishes(graph, graph, "oswl", k=300)

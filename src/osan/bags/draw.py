@@ -78,7 +78,7 @@ def draw(bag: SubgraphBag, *, graph: int = 0, limit: int = 8, smiles: str | None
     members = (bag.graph == graph).nonzero().flatten().tolist()
     shown = [subgraph_of(bag, s) for s in members[:limit]]
     base = nx.compose_all([nx.Graph(g) for g in shown]) if shown else nx.Graph()
-    position, symbols = _molecule(smiles, base) if smiles else (nx.spring_layout(base, seed=0), {})
+    position, symbols = _molecule(smiles, bag, graph) if smiles else (nx.spring_layout(base, seed=0), {})
     columns = min(len(shown), 4) or 1
     rows = -(-len(shown) // columns) or 1
     figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
@@ -114,8 +114,8 @@ def _draw_one(
     nx.draw_networkx_labels(base, position, ax=panel, labels={v: label(v) for v in base}, font_size=7)
 
 
-def _molecule(smiles: str, base: nx.Graph) -> tuple[dict[int, Any], dict[int, str]]:
-    """Coordinates and element symbols of the atoms, which are the vertices of ``base`` in order."""
+def _molecule(smiles: str, bag: SubgraphBag, graph: int) -> tuple[dict[int, Any], dict[int, str]]:
+    """Coordinates and element symbols of the atoms, which are the vertices of the graph in order."""
     try:
         from rdkit import Chem
         from rdkit.Chem import rdDepictor
@@ -125,15 +125,23 @@ def _molecule(smiles: str, base: nx.Graph) -> tuple[dict[int, Any], dict[int, st
     if molecule is None:
         raise OsanError(f"smiles: RDKit cannot read {smiles!r}")
     rdDepictor.Compute2DCoords(molecule)
-    first = min(base, default=0)
-    if max(base, default=-1) - first >= molecule.GetNumAtoms():
+    atoms = molecule.GetNumAtoms()
+    seen = bag.vertex[bag.graph[bag.subgraph] == graph].tolist()
+    # A bag does not say where a graph of a batch begins, only the first is known to begin with vertex 0.
+    first = 0 if graph == 0 else min(seen, default=0)
+    last = max(seen, default=first)
+    if last - first >= atoms:
         raise OsanError(
-            f"smiles: {smiles!r} has {molecule.GetNumAtoms()} atoms, "
-            f"but the graph has a vertex number {max(base) - first}"
+            f"smiles: {smiles!r} has {atoms} atoms, but the graph has a vertex number {last - first}"
+        )
+    if graph and seen and last - first + 1 < atoms:
+        raise OsanError(
+            f"smiles: {smiles!r} has {atoms} atoms, but which atoms vertices {first} to {last} are cannot be "
+            f"told from the subgraphs of graph {graph}; draw a bag of that graph alone"
         )
     points = molecule.GetConformer().GetPositions()[:, :2]
-    position = {v: points[v - first] for v in base}
-    return position, {v: molecule.GetAtomWithIdx(v - first).GetSymbol() for v in base}
+    position = {first + i: point for i, point in enumerate(points)}
+    return position, {first + atom.GetIdx(): atom.GetSymbol() for atom in molecule.GetAtoms()}
 
 
 def html(bag: SubgraphBag) -> str:

@@ -106,7 +106,7 @@ def num_subsets(sizes: Tensor, k: int) -> Tensor:
 
 
 def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
-    """All walks (g1, ..., gk) along edges, and the graph of each.
+    """All walks (g1, ..., gk) along edges, arcs being walked both ways, and the graph of each.
 
     Examples
     --------
@@ -117,18 +117,18 @@ def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
     [[0, 1], [1, 0], [1, 2], [2, 1]]
     """
     check_size("k", k, 1)
-    begin, counts, columns = layout.neighbours()
-    ends = torch.empty_like(layout.order)
-    ends[layout.order] = layout.ends[1]
+    begin, counts, neighbour = neighbours(layout.ends, layout.num_vertices)
     rows = torch.arange(layout.num_vertices, device=layout.device)[:, None]
     for _ in range(k - 1):
         position, owner = ragged(begin[rows[:, -1]], counts[rows[:, -1]])
-        rows = torch.cat((rows[owner], ends[columns[position], None]), dim=1)
+        rows = torch.cat((rows[owner], neighbour[position, None]), dim=1)
     return rows, layout.graph_of_vertex()[rows[:, 0]]
 
 
 def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tensor]:
     """The vertices within ``hops`` steps of each centre, as pairs (index of the centre, vertex).
+
+    Arcs are walked both ways, as the tests of :mod:`osan.wl` do.
 
     Examples
     --------
@@ -139,26 +139,36 @@ def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tenso
     (tensor([0, 0, 1, 1, 1]), tensor([0, 1, 0, 1, 2]))
     """
     check_size("hops", hops)
-    return balls(layout.ends[0], layout.ends[1], layout.num_vertices, centre, hops)
+    return balls(layout.ends, layout.num_vertices, centre, hops)
 
 
-def balls(
-    source: Tensor, target: Tensor, num_vertices: int, centre: Tensor, hops: int
-) -> tuple[Tensor, Tensor]:
-    """The vertices within ``hops`` steps of each centre, from edges that are sorted by their target.
+def neighbours(edge_index: Tensor, num_vertices: int) -> tuple[Tensor, Tensor, Tensor]:
+    """For each vertex where its neighbours start and how many there are, then the neighbours themselves.
 
-    The result is that of :func:`ego_copies`; no value is read back from the device.
+    Two vertices are neighbours if an arc joins them in either direction; each is listed once, in order.
+
+    Examples
+    --------
+    >>> neighbours(torch.tensor([[0, 0, 2], [1, 1, 1]]), 3)
+    (tensor([0, 1, 3]), tensor([1, 2, 1]), tensor([1, 0, 2, 1]))
     """
     size = max(num_vertices, 1)
-    counts = torch.zeros(num_vertices, dtype=torch.long, device=target.device)
-    counts = counts.index_add(0, target, torch.ones_like(target))
-    begin = starts(counts)
-    reached = torch.arange(centre.numel(), device=target.device) * size + centre
+    source, target = torch.cat((edge_index, edge_index.flip(0)), dim=1)
+    pairs = torch.unique(source * size + target)
+    counts = torch.bincount(pairs // size, minlength=num_vertices)
+    return starts(counts), counts, pairs % size
+
+
+def balls(edge_index: Tensor, num_vertices: int, centre: Tensor, hops: int) -> tuple[Tensor, Tensor]:
+    """What :func:`ego_copies` gives, from edges in any order."""
+    size = max(num_vertices, 1)
+    begin, counts, adjacent = neighbours(edge_index, num_vertices)
+    reached = torch.arange(centre.numel(), device=centre.device) * size + centre
     frontier = reached
     for _ in range(hops):
         vertex = frontier % size
         position, owner = ragged(begin[vertex], counts[vertex])
-        neighbour = (frontier - vertex)[owner] + source[position]
+        neighbour = (frontier - vertex)[owner] + adjacent[position]
         before = reached
         reached = torch.unique(torch.cat((before, neighbour)))
         if reached.numel() == before.numel():

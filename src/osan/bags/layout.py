@@ -61,14 +61,6 @@ class Layout:
         """The graph of each vertex, shape ``[vertices]``."""
         return torch.repeat_interleave(self.sizes)
 
-    def neighbours(self) -> tuple[Tensor, Tensor, Tensor]:
-        """For each vertex where its out-going edges start and how many there are, then their columns."""
-        source = torch.empty_like(self.order)
-        source[self.order] = self.ends[0]
-        columns = torch.argsort(source, stable=True)
-        counts = torch.bincount(source, minlength=self.num_vertices)
-        return starts(counts), counts, columns
-
 
 def starts(counts: Tensor) -> Tensor:
     """The exclusive running sum: where each of several consecutive blocks starts.

@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, with_whole_graph
 from osan.bags.edges import maximum_spanning_forest
-from osan.bags.enumerate import check_size
+from osan.bags.enumerate import check_size, num_subsets, num_tuples, subsets_of, tuples_of
 from osan.bags.layout import layout_of, ragged, starts
 from osan.bags.operations import Deleted, Operation, operate_on_vertices
 from osan.bags.policies import edge_bag, edge_blocks, ego_bag, vertex_bag
@@ -50,13 +50,18 @@ def random_tuples(
     """
     check_size("k", k)
     layout = layout_of(batch)
-    possible = torch.where(layout.sizes > 0, layout.sizes.double() ** k, float(k == 0))
 
     def draw(graph: Tensor) -> Tensor:
         uniform = torch.rand((graph.numel(), k), generator=generator, dtype=torch.double).to(layout.device)
         return layout.first[graph, None] + (uniform * layout.sizes[graph, None]).long()
 
-    rows, graph = _sample(draw, possible, m, distinct)
+    def every(graphs: Tensor) -> tuple[Tensor, Tensor]:
+        return tuples_of(layout.sizes[graphs], layout.first[graphs], k)
+
+    possible = num_tuples(layout.sizes, k)
+    rows, graph = (
+        _sample_distinct(draw, every, possible, m, generator) if distinct else _sample(draw, possible, m)
+    )
     return vertex_bag(layout, rows, graph, operation, ordered=True, whole_graph=whole_graph)
 
 
@@ -196,7 +201,7 @@ def random_trees(
         return rows
 
     possible = torch.full((layout.num_graphs,), math.inf, device=layout.device, dtype=torch.double)
-    rows, graph = _sample(draw, possible, m, distinct)
+    rows, graph = _draw_distinct(draw, possible, m) if distinct else _sample(draw, possible, m)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
 
 
@@ -256,27 +261,54 @@ def _sample_subsets(
             rows = torch.cat((rows, place[:, None]), dim=1).sort(dim=1).values if taken else place[:, None]
         return torch.where(rows == _NOTHING, -1, rows + first.index_select(0, block)[:, None])
 
-    if not distinct:
-        # Every block has a set, be it empty.
-        check_size("m", m)
-        block = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(m)
-        return draw(block), block
-    n, least = sizes.double(), sizes.clamp(max=k).double()
-    count = torch.lgamma(n + 1) - torch.lgamma(least + 1) - torch.lgamma(n - least + 1)
-    return _sample(draw, count.exp().round(), m, distinct)
+    def every(blocks: Tensor) -> tuple[Tensor, Tensor]:
+        return subsets_of(sizes[blocks], first[blocks], k)
+
+    if distinct:
+        return _sample_distinct(draw, every, num_subsets(sizes, k), m, generator)
+    # Every block has a set, be it empty.
+    check_size("m", m)
+    block = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(m)
+    return draw(block), block
 
 
-def _sample(
-    draw: Callable[[Tensor], Tensor], possible: Tensor, m: int, distinct: bool
+def _sample(draw: Callable[[Tensor], Tensor], possible: Tensor, m: int) -> tuple[Tensor, Tensor]:
+    """m rows that ``draw`` gives for each block that has any, and their blocks."""
+    check_size("m", m)
+    block = torch.repeat_interleave((possible > 0) * m)
+    return draw(block), block
+
+
+def _sample_distinct(
+    draw: Callable[[Tensor], Tensor],
+    every: Callable[[Tensor], tuple[Tensor, Tensor]],
+    possible: Tensor,
+    m: int,
+    generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    """Rows that ``draw`` gives for each block, m per block, and their blocks.
+    """m different rows of each block, all of them where there are fewer, and their blocks.
+
+    Where at least half of a block's rows are wanted, they are chosen from the list that ``every`` gives:
+    drawing until the last one is found takes as many rounds as there are rows.
+    """
+    check_size("m", m)
+    few = possible <= 2 * m
+    listed = few.nonzero().flatten()
+    rows, block = every(listed)
+    keys = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(possible.device)
+    chosen = _places(block, keys, listed.numel()) < m
+    drawn, drawn_block = _draw_distinct(draw, torch.where(few, 0, possible), m)
+    block = torch.cat((listed[block[chosen]], drawn_block))
+    order = torch.argsort(block, stable=True)
+    return torch.cat((rows[chosen], drawn))[order], block[order]
+
+
+def _draw_distinct(draw: Callable[[Tensor], Tensor], possible: Tensor, m: int) -> tuple[Tensor, Tensor]:
+    """Different rows that ``draw`` gives for each block, m per block if there are as many, and their blocks.
 
     Drawing again what is already there, and only that, is drawing without replacement.
     """
     check_size("m", m)
-    if not distinct:
-        block = torch.repeat_interleave((possible > 0) * m)
-        return draw(block), block
     blocks = torch.arange(possible.numel(), device=possible.device)
     wanted = possible.clamp(max=m).long()
     block = blocks.repeat_interleave(wanted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -141,7 +143,7 @@ def _one_graph(source: str, directed: bool) -> Graph:
     from osan.errors import OsanError
     from osan.graphs import decode_graph6, read_graphs
 
-    if Path(source).exists():
+    if os.path.exists(source):  # Path.exists raises for graph6 text that is too long for a name
         graphs = read_graphs(Path(source), directed=directed)
         if len(graphs) != 1:
             raise OsanError(f"{source} holds {len(graphs)} graphs; a file with one graph is needed here")
@@ -237,10 +239,10 @@ def _parse(text: str) -> Test:
     from osan.errors import OsanError
     from osan.wl.settings import make_test
 
-    name, *rest = text.split()
-    if len(rest) > 1 or not all(word.lstrip("-").isdigit() for word in rest):
+    found = re.fullmatch(r"\s*(\S+)(?:\s+(-?[0-9]+))?\s*", text)
+    if found is None:
         raise OsanError(f"test {text!r} is not understood; write a name and a k, for example 'oswl 2'")
-    return make_test(name, int(rest[0]) if rest else None)
+    return make_test(found[1], int(found[2]) if found[2] else None)
 
 
 def _print_survey(rows: list[CorpusRow]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable
+from numbers import Integral
 from typing import Any
 
 from osan.errors import OsanError
@@ -70,8 +71,10 @@ def from_edge_list(
         if len(row) not in (2, 3):
             raise OsanError(f"edge {i}: expected (u, v) or (u, v, label), got {row!r}")
     names = dict.fromkeys(vertex for row in rows for vertex in row[:2])
-    if num_vertices is not None and all(type(vertex) is int for vertex in names):
-        position: dict[Any, Any] = {vertex: vertex for vertex in names}
+    if num_vertices is not None and all(
+        isinstance(vertex, Integral) and not isinstance(vertex, bool) for vertex in names
+    ):
+        position: dict[Any, int] = {vertex: int(vertex) for vertex in names}  # type: ignore[call-overload]
     else:
         position = {vertex: i for i, vertex in enumerate(names)}
     size = len(names) if num_vertices is None else num_vertices

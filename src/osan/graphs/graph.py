@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import index
 
 import numpy as np
@@ -41,11 +41,11 @@ class Graph:
     """
 
     num_vertices: int
-    edges: IntArray = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
-    directed: bool = False
-    vertex_labels: tuple[Hashable, ...] | None = None
-    edge_labels: tuple[Hashable, ...] | None = None
-    name: str = ""
+    edges: IntArray
+    directed: bool
+    vertex_labels: tuple[Hashable, ...] | None
+    edge_labels: tuple[Hashable, ...] | None
+    name: str
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Graph:
             if labels is not None and len(labels) != size:
                 raise OsanError(f"{where}: {len(labels)} {what} labels for {size} {what} entries")
             try:
-                set(labels or ())
+                set(() if labels is None else labels)
             except TypeError as error:
                 raise OsanError(f"{where}: every {what} label must be hashable ({error})") from None
         array.setflags(write=False)

@@ -172,7 +172,7 @@ def _named(labels: Labels | None, data: Data, attribute: str) -> Labels | None:
 def _encode(labels: Sequence[Hashable]) -> tuple[npt.NDArray[Any], Labels | None]:
     """One row of numbers per label, and the label of each code if they had to be coded."""
     rows = [label if isinstance(label, tuple) and len(label) > 1 else (label,) for label in labels]
-    entries = [entry for row in rows for entry in row]
+    entries = [entry.item() if isinstance(entry, np.generic) else entry for row in rows for entry in row]
     if labels and len({len(row) for row in rows}) == 1:
         if all(type(entry) is int and -(1 << 63) <= entry < 1 << 63 for entry in entries):
             return np.array(rows, dtype=np.int64), None

@@ -96,7 +96,7 @@ def dropout_gnn(
     *,
     m: int,
     generator: Generator | None = None,
-    p: float = 0.0,
+    p: float | None = None,
     k: int | None = None,
     **options: Any,
 ) -> PolicyNetwork:
@@ -107,13 +107,14 @@ def dropout_gnn(
     Papp et al., "DropGNN: random dropouts increase the expressiveness of graph neural networks", NeurIPS
     2021.
     """
-    if k is not None and p:
-        raise OsanError(f"dropout_gnn: expected the probability p or the number k, got both: p={p}, k={k}")
     policy: Policy
-    if k is None:
+    if p is not None and k is None:
         policy = partial(bags.random_dropout, p=p, m=m, generator=generator)
-    else:
+    elif k is not None and p is None:
         policy = partial(bags.random_subsets, k=k, m=m, generator=generator)
+    else:
+        got = "neither" if k is None else f"both: p={p}, k={k}"
+        raise OsanError(f"dropout_gnn: expected the probability p or the number k, got {got}")
     return PolicyNetwork(policy, OSAN(width, layers, out, aggregation="per-vertex", **options))
 
 

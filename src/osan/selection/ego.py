@@ -31,9 +31,8 @@ def balls_of(edge_index: Tensor, num_vertices: int, radius: int) -> Balls:
     >>> list(zip(pairs.centre.tolist(), pairs.member.tolist()))
     [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)]
     """
-    source, target = edge_index[:, torch.argsort(edge_index[1])]
-    every = torch.arange(num_vertices, device=source.device)
-    return Balls(*balls(source, target, num_vertices, every, radius))
+    every = torch.arange(num_vertices, device=edge_index.device)
+    return Balls(*balls(edge_index, num_vertices, every, radius))
 
 
 def ego_weights(weights: Tensor, nets: Balls, by: EgoWeight) -> Tensor:

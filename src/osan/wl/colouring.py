@@ -25,8 +25,9 @@ class Colouring:
     subgraph_colours
         C(g), one array per graph; ``None`` where the test forms no colour of a subgraph.
     colours
-        What was refined, one array per graph: shape ``(n,)`` for 1-WL, ``(n, ..., n)`` for k-WL, else
-        ``(subgraphs, n)`` with C(v, g), -1 where v is not in g.
+        What was refined, one array per graph: shape ``(n,)`` for 1-WL and ``"kernel"``, whose ego-nets start
+        anew in every round, ``(n, ..., n)`` for k-WL, else ``(subgraphs, n)`` with C(v, g), -1 where v is not
+        in g.
     subgraphs
         The chosen vertices, edges or centres of each subgraph, one array ``(subgraphs, k)`` per graph.
     rounds

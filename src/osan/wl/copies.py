@@ -8,7 +8,6 @@ from math import comb
 
 import numpy as np
 
-from osan import memory
 from osan.wl import kernels
 from osan.wl.encode import Colours, Encoded, Ints, pointers
 from osan.wl.relabel import combine, relabel
@@ -70,41 +69,6 @@ def memory_needed(test: Test, n: int, m: int) -> int:
     # Only atomic types relative to a tuple look at all pairs of vertices.
     relation = 4 * n * n if test.name != "wl" and test.ordered and test.k > 0 else 0
     return subgraphs * (n * BYTES_PER_COPY + 8 * max(1, test.k) + 16) + relation + 64 * (n + 2 * m)
-
-
-def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
-    """Refuse, with numbers, what would not fit."""
-    edges = np.diff(encoded.edge_ptr)
-    needed = sum(memory_needed(test, int(n), int(m)) for n, m in zip(encoded.sizes, edges, strict=True))
-    allowed = memory.allowance(limit)
-    if needed <= allowed:
-        return
-    worst = int(np.argmax(encoded.sizes))
-    n, m = int(encoded.sizes[worst]), int(edges[worst])
-    # The largest graph, equally dense and as often, that the limit admits.
-    fitting = next(
-        (
-            size
-            for size in range(n, 0, -max(1, n // 200))
-            if len(encoded.sizes) * memory_needed(test, size, m * size // n) <= allowed
-        ),
-        0,
-    )
-    smaller = next(
-        (k for k in range(test.k - 1, -1, -1) if k >= 1 and _fits(test, k, encoded, allowed)), None
-    )
-    hints = [f"n up to about {fitting} would fit"] + ([f"so would k = {smaller}"] if smaller else [])
-    what = f"{test} on {len(encoded.sizes)} graphs with up to n = {n} vertices (k = {test.k})"
-    memory.require(needed, limit, what, ", ".join(hints))
-
-
-def _fits(test: Test, k: int, encoded: Encoded, allowed: int) -> bool:
-    smaller = Test(**{**{f: getattr(test, f) for f in Test.__dataclass_fields__}, "k": k})
-    edges = np.diff(encoded.edge_ptr)
-    return (
-        sum(memory_needed(smaller, int(n), int(m)) for n, m in zip(encoded.sizes, edges, strict=True))
-        <= allowed
-    )
 
 
 def make_copies(encoded: Encoded, test: Test) -> Copies:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from osan.wl import copies as all_copies
+from osan import memory
 from osan.wl import kernels, tuples
 from osan.wl.copies import Copies, count_subgraphs, make_copies
+from osan.wl.copies import memory_needed as copies_memory_needed
 from osan.wl.encode import Colours, Encoded, Ints, pointers
 from osan.wl.relabel import multisets
 from osan.wl.settings import Test
@@ -49,7 +50,34 @@ def _of_tuples(test: Test) -> bool:
 
 def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
     """Refuse, with numbers, what would not fit."""
-    (tuples if _of_tuples(test) else all_copies).check_memory(test, encoded, limit)
+    sizes, edges = encoded.sizes.tolist(), np.diff(encoded.edge_ptr).tolist()
+
+    def all_need(test: Test) -> int:
+        return sum(_memory_needed(test, n, m) for n, m in zip(sizes, edges, strict=True))
+
+    needed, allowed = all_need(test), memory.allowance(limit)
+    if needed <= allowed:
+        return
+    worst = int(np.argmax(sizes))
+    n, m = sizes[worst], edges[worst]
+    # The largest graph, equally dense and as often, that the limit admits.
+    fitting = next(
+        (
+            size
+            for size in range(n, 0, -max(1, n // 200))
+            if len(sizes) * _memory_needed(test, size, m * size // n) <= allowed
+        ),
+        0,
+    )
+    smaller = next((k for k in range(test.k - 1, 0, -1) if all_need(replace(test, k=k)) <= allowed), None)
+    hint = f"n up to about {fitting} would fit" + (f", so would k = {smaller}" if smaller else "")
+    what = f"{test} on {len(sizes)} graphs with up to n = {n} vertices (k = {test.k})"
+    memory.require(needed, limit, what, hint)
+
+
+def _memory_needed(test: Test, n: int, m: int) -> int:
+    """Bytes that refining one graph with n vertices and m edges takes at the peak."""
+    return tuples.memory_needed(test.k, n) if _of_tuples(test) else copies_memory_needed(test, n, m)
 
 
 def updates(test: Test, encoded: Encoded) -> int:

@@ -14,10 +14,24 @@ Neighbourhood = Literal["edges", "all"]
 Operation = Literal["mark", "delete", "select"]
 What = Literal["vertex", "edge", "ego"]
 
+_TUPLES = {"ordered": True, "operation": "mark", "what": "vertex", "hops": None, "mark_centre": False}
+_EGO_NETS = {"ordered": False, "operation": "select", "what": "ego", "mark_centre": False}
+_PLAIN = {"neighbourhood": "edges", "oblivious": False}
+# The settings that are not a choice in each test, and what they are.
+_FIXED: dict[str, dict[str, Any]] = {
+    "wl": {"neighbourhood": "edges", **_TUPLES},
+    "oswl": {"oblivious": False},
+    "vs-oswl": {"oblivious": False},
+    "id": {**_PLAIN, **_EGO_NETS, "mark_centre": True},
+    "nested": {"k": 1, **_PLAIN, **_EGO_NETS},
+    "kernel": {"k": 1, **_PLAIN, **_EGO_NETS},
+    "dss": _PLAIN,
+}
+
 
 @dataclass(frozen=True)
 class Test:
-    """A Weisfeiler-Leman style test.
+    """A Weisfeiler-Leman style test, which takes the settings that it uses and refuses others.
 
     Parameters
     ----------
@@ -26,7 +40,8 @@ class Test:
         ``"oswl"``: k-OSWL, a multiset over v of multisets over g. ``"vs-oswl"``: vertex-subgraph k-OSWL, a
         multiset over g of multisets over v; with the policies below also the DS-WL test of ESAN.
         ``"id"``, ``"nested"``, ``"kernel"``, ``"dss"``: the tests that match identity-aware GNNs, nested
-        GNNs, GNN-as-kernel and DSS-GNN.
+        GNNs, GNN-as-kernel and DSS-GNN. The first takes ``k`` and ``oblivious``, ``"id"`` takes ``k`` and
+        ``hops``, ``"nested"`` and ``"kernel"`` take ``hops``.
     k
         Size of the tuples (k-WL, ordered OSWL), of the vertex or edge subsets, or of ID-GNN's walks.
     neighbourhood
@@ -78,21 +93,33 @@ class Test:
         ):
             if value not in allowed:
                 raise OsanError(f"{field} {value!r} is not known{_suggest(value, allowed)}")
-        if isinstance(self.k, bool) or not hasattr(self.k, "__index__"):
-            raise OsanError(f"k is {self.k!r}; it must be a whole number")
-        object.__setattr__(self, "k", index(self.k))  # numpy's integers are whole numbers, too
-        least = 1 if self.name in ("wl", "id") else 0
-        if self.k < least:
-            raise OsanError(f"k is {self.k}; it must be at least {least} for test {self.name!r}")
-        if self.hops is not None and self.hops < 0:
-            raise OsanError(f"hops is {self.hops}; it must be at least 0")
+        self._check_number("k", 1 if self.name in ("wl", "id") else 0)
+        if self.hops is not None:
+            self._check_number("hops", 0)
+        self._fix()
         self._fill_defaults()
         self._check_combination()
 
+    def _check_number(self, field: str, least: int) -> None:
+        value = getattr(self, field)
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise OsanError(f"{field} is {value!r}; it must be a whole number")
+        object.__setattr__(self, field, index(value))  # numpy's integers are whole numbers, too
+        if value < least:
+            raise OsanError(f"{field} is {value}; it must be at least {least} for test {self.name!r}")
+
+    def _fix(self) -> None:
+        """Set what is no choice in this test, and refuse to be told otherwise."""
+        fixed = _FIXED[self.name]
+        for field, value in fixed.items():
+            given = getattr(self, field)
+            if given not in (value, self.__dataclass_fields__[field].default):
+                *others, last = (name for name in self.__dataclass_fields__ if name not in ("name", *fixed))
+                takes = f"{', '.join(others)} and {last}" if others else last
+                raise OsanError(f"test {self.name!r} takes no {field} (got {given!r}); it takes {takes}")
+            object.__setattr__(self, field, value)
+
     def _fill_defaults(self) -> None:
-        if self.name in ("id", "nested", "kernel"):
-            object.__setattr__(self, "what", "ego")
-            object.__setattr__(self, "mark_centre", self.name == "id")
         if self.operation is None:
             operation = {"vertex": "mark", "edge": "delete", "ego": "select"}[self.what]
             object.__setattr__(self, "operation", operation)
@@ -107,16 +134,12 @@ class Test:
             )
         if self.what != "vertex" and self.operation == "mark":
             raise OsanError(f"{self.what}s cannot be marked; write operation='delete' or 'select'")
-        if self.what == "ego" and self.name != "id" and self.k > 1:
+        if self.what == "ego" and self.name != "id" and self.k != 1:
             raise OsanError(f"k is {self.k}, but an ego-net has one centre; write hops= for its radius")
-        if self.mark_centre and self.what != "ego":
-            raise OsanError("mark_centre needs ego-nets; write what='ego'")
+        if self.mark_centre and (self.what != "ego" or self.operation == "delete"):
+            raise OsanError("mark_centre needs ego-nets that keep their centre; write what='ego'")
         if self.hops is not None and self.what != "ego":
             raise OsanError("hops needs ego-nets; write what='ego'")
-        if self.oblivious and self.name != "wl":
-            raise OsanError(f"oblivious is a variant of k-WL, not of test {self.name!r}")
-        if self.neighbourhood == "all" and self.name not in ("oswl", "vs-oswl"):
-            raise OsanError(f"neighbourhood='all' is a variant of 'oswl' and 'vs-oswl', not of {self.name!r}")
 
     @property
     def aggregation(self) -> Literal["per-vertex", "per-subgraph"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from osan import memory
 from osan.wl import relabel, tuple_kernels
 from osan.wl.copies import BYTES_PER_COPY, atomic_types
 from osan.wl.encode import Colours, Encoded, Ints, pointers
@@ -17,21 +16,6 @@ WORK = 1 << 18
 def memory_needed(k: int, n: int) -> int:
     """Bytes that k-WL takes at the peak on one graph with n vertices."""
     return int(n**k) * (BYTES_PER_COPY + 8 + 4 * k) + 4 * n * n
-
-
-def check_memory(test: Test, encoded: Encoded, limit: int | None) -> None:
-    """Refuse, with numbers, what would not fit."""
-    needed = sum(memory_needed(test.k, int(n)) for n in encoded.sizes)
-    allowed = memory.allowance(limit)
-    if needed <= allowed:
-        return
-    n, graphs = int(encoded.sizes.max()), len(encoded.sizes)
-    fitting = next(size for size in range(n, -1, -1) if graphs * memory_needed(test.k, size) <= allowed)
-    smaller = next((k for k in range(test.k - 1, 0, -1) if graphs * memory_needed(k, n) <= allowed), None)
-    hint = f"n up to about {fitting} would fit" + (f", so would k = {smaller}" if smaller else "")
-    memory.require(
-        needed, limit, f"{test} on {graphs} graphs with up to n = {n} vertices (k = {test.k})", hint
-    )
 
 
 class Tuples:

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, console, print_json
+from osan.cli.options import Format, Json, console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osan.report.records import Group, Record
-
-
-class Format(StrEnum):
-    """How the list is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
 
 
 def runs(

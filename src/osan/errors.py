@@ -10,3 +10,13 @@ class OsanError(ValueError):
 
 class TooLarge(OsanError):
     """Work that would need more memory than is free, or than was allowed; nothing was allocated."""
+
+
+def one_line(error: BaseException) -> str:
+    """An error in one line, with its type unless the message was written for users.
+
+    >>> one_line(KeyError("a"))
+    "KeyError: 'a'"
+    """
+    text = " ".join(str(error).split())
+    return text if isinstance(error, OsanError) else f"{type(error).__name__}: {text}"

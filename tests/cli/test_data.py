@@ -74,9 +74,10 @@ def test_prepare_an_embedded_dataset():
     assert json.loads(run("prepare", "planted-motif", "--json"))["graphs"] == 1000
 
 
-def test_prepare_own_molecules(tmp_path):
-    (tmp_path / "a.csv").write_text("mol,a,b\nCCO,1,2\nbad,1,2\nCC,3,\nCCC,5,6\nCCO,1,2\nN,7,8\n")
-    words = ("prepare", tmp_path / "a.csv", "--smiles", "mol", "--target", "a", "--target", "b")
+@pytest.mark.parametrize("name", ["a.csv", "A.CSV"])
+def test_prepare_own_molecules(tmp_path, name):
+    (tmp_path / name).write_text("mol,a,b\nCCO,1,2\nbad,1,2\nCC,3,\nCCC,5,6\nCCO,1,2\nN,7,8\n")
+    words = ("prepare", tmp_path / name, "--smiles", "mol", "--target", "a", "--target", "b")
     facts = json.loads(run(*words, "--rejected", tmp_path / "r.csv", "--json"))
     assert facts["graphs"] == 4
     assert facts["targets"] == 2
@@ -85,6 +86,8 @@ def test_prepare_own_molecules(tmp_path):
         "3,bad,unreadable SMILES",
         "6,CCO,duplicate of line 2",
     ]
+    with pytest.raises(OsanError, match="rows cannot be written: Not a directory"):
+        run(*words, "--rejected", tmp_path / name / "rows")
 
 
 def test_prepare_own_graphs(tmp_path):

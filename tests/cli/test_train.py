@@ -15,7 +15,10 @@ from typer.testing import CliRunner
 
 from osan.cli import app
 from osan.errors import OsanError
+from osan.training.evaluation import sample_agreement
 from osan.training.folder import read_result, settings_of
+from osan.training.run import load_model
+from osan.training.tasks import load_task
 
 runner = CliRunner()
 TINY = ("--set", "network.width=8", "--set", "network.layers=2", "--epochs", "2", "--quiet")
@@ -178,6 +181,11 @@ def test_evaluate_with_other_noise(own_run):
     same = json.loads(run("evaluate", own_run, "--noise", "gumbel", "--json").stdout)
     assert same == noisy
     assert f"test agreement of samples {noisy['agreement']:.4f}" in run("evaluate", own_run).stdout
+    learner, settings, _ = load_model(own_run)
+    graphs, size = load_task(settings).test, settings.training.batch_size
+    for words, samples in (((), 5), (("--samples", 20), 20), (("--samples", 1), 2)):
+        found = json.loads(run("evaluate", own_run, *words, "--json").stdout)["agreement"]
+        assert found == sample_agreement(learner, graphs, size, samples)
     with pytest.raises(
         OsanError, match="kind must be one of gumbel, sum-of-gamma, gaussian, none, not 'loud'"
     ):
@@ -291,6 +299,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
         (("train", "--resume", "nowhere"), "not the folder of a run"),
         (("evaluate", "nowhere"), "not the folder of a run"),
         (("recipes", "show", "zinc"), "unknown recipe 'zinc'; did you mean 'zinc/"),
+        (("recipes", "show", "#"), "unknown recipe '#'; osan recipes lists them"),
         (("recipes", "--table", "t"), "unknown table 't'; the paper has t_mol"),
     ],
 )

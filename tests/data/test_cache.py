@@ -74,6 +74,27 @@ def test_written_files_have_the_usual_permissions(tmp_path):
     assert (tmp_path / "ours").stat().st_mode == (tmp_path / "usual").stat().st_mode
 
 
+def test_the_reason_why_a_file_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(OsanError, match=r"file/a\.csv cannot be written: Not a directory"),
+        written_whole(tmp_path / "file" / "a.csv"),
+    ):
+        pass
+    (tmp_path / "folder").mkdir()
+    with (
+        pytest.raises(OsanError, match="folder cannot be written: Is a directory"),
+        written_whole(tmp_path / "folder") as temporary,
+    ):
+        temporary.write_text("")
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder"]
+
+
+def test_others_may_read_the_cache_as_they_may_other_files(saved, tmp_path):
+    (tmp_path / "usual").write_text("")
+    assert saved.stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
 def test_stage_writes_nothing_into_its_source(tmp_path):
     (tmp_path / "source" / "raw").mkdir(parents=True)
     (tmp_path / "source" / "raw" / "a").write_text("1")

@@ -1,10 +1,15 @@
 """Loading: cache, downloads, missing networks, broken files."""
 
+import errno
 import functools
 import gzip
 import http.server
+import io
+import os
+import pickle
 import shutil
 import socket
+import tempfile
 import threading
 import zipfile
 from pathlib import Path
@@ -288,9 +293,106 @@ def test_truncated_zinc_pickle(osan_data, tmp_path):
     (tmp_path / "ZINC" / "raw").chmod(0o755)
     file = tmp_path / "ZINC" / "raw" / "train.pickle"
     file.write_bytes(file.read_bytes()[:100_000])
-    with pytest.raises(OsanError, match=r"zinc: the raw files in .*ZINC could not be read"):
+    with pytest.raises(OsanError, match=r"zinc: .*train\.pickle: not a pickle of tensors .*; replace it by"):
         load("zinc", tmp_path, cache=tmp_path / "cache")
     assert leftovers(tmp_path / "cache") == []
+
+
+class Call:
+    """Unpickling this calls a function."""
+
+    def __init__(self, function, *arguments) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+def write_zinc(root: Path, **more: object) -> list[dict[str, object]]:
+    """The raw files of ZINC in small, with tensors as torch pickles them; the molecules of each part."""
+    raw, molecules = root / "ZINC" / "raw", []
+    raw.mkdir(parents=True)
+    for size in range(2, 7):
+        bonds = torch.diag(torch.arange(1, size) % 3 + 1, 1)
+        molecules.append(
+            {
+                "num_atom": size,
+                "atom_type": torch.arange(size),
+                "bond_type": bonds + bonds.t(),
+                "logP_SA_cycle_normalized": torch.tensor([size / 2]),
+                **more,
+            }
+        )
+    for part in ("train", "val", "test"):
+        (raw / f"{part}.pickle").write_bytes(pickle.dumps(molecules))
+        (raw / f"{part}.index").write_text("0,1,2,3,4\n")
+    return molecules
+
+
+def test_zinc_pickles_of_any_tensors(tmp_path):
+    molecules = write_zinc(tmp_path)
+    task = load("zinc", tmp_path, cache=tmp_path / "cache")
+    for graph, molecule in zip(task.train, molecules, strict=True):
+        assert graph.x[:, 0].tolist() == molecule["atom_type"].tolist()
+        dense = torch.zeros_like(molecule["bond_type"])
+        dense[tuple(graph.edge_index)] = graph.edge_attr.reshape(-1)
+        assert torch.equal(dense, molecule["bond_type"])
+        assert graph.y.item() == molecule["logP_SA_cycle_normalized"].item()
+
+
+@pytest.mark.parametrize("within", ["pickle", "storage"])
+def test_zinc_pickles_that_would_run_code(tmp_path, within):
+    harmful = Call(open, str(tmp_path / "harm"), "w")
+    if within == "storage":  # torch unpickles the numbers of a tensor once more
+        stream = io.BytesIO()
+        torch.save(harmful, stream)
+        harmful = Call(torch.storage._load_from_bytes, stream.getvalue())
+    write_zinc(tmp_path, note=harmful)
+    with pytest.raises(OsanError, match=r"zinc: .*ZINC/raw/train\.pickle: not a pickle of tensors \(.*open"):
+        load("zinc", tmp_path, cache=tmp_path / "cache")
+    assert not (tmp_path / "harm").exists()
+    assert leftovers(tmp_path / "cache") == []
+
+
+def test_processed_files_of_a_data_folder_are_not_read(tmp_path):
+    """PyG keeps those of ZINC two folders down, and unpickles what torch refuses as weights."""
+    write_zinc(tmp_path)
+    processed = tmp_path / "ZINC" / "subset" / "processed"
+    processed.mkdir(parents=True)
+    for part in ("train", "val", "test"):
+        torch.save(Call(open, str(tmp_path / "harm"), "w"), processed / f"{part}.pt")
+    assert len(load("zinc", tmp_path, cache=tmp_path / "cache").train) == 5
+    assert not (tmp_path / "harm").exists()
+    assert sorted(p.name for p in processed.iterdir()) == ["test.pt", "train.pt", "val.pt"]
+
+
+@pytest.mark.parametrize("place", ["processed", "linked"])
+def test_changed_raw_files_are_noticed_wherever_they_are(write_alchemy, tmp_path, place):
+    root = tmp_path / place
+    write_alchemy(root)
+    folder = root / "TU" / "alchemy_full"
+    if place == "linked":
+        (folder / "raw").rename(tmp_path / "elsewhere")
+        (folder / "raw").symlink_to(tmp_path / "elsewhere")
+    first = load("alchemy", root, cache=tmp_path / "cache").train.y
+    file = folder / "raw" / "alchemy_full_graph_attributes.txt"
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join([",".join(["7.5"] * 12), *lines[1:]]) + "\n")
+    second = load("alchemy", root, cache=tmp_path / "cache").train.y
+    assert second[0].tolist() == [7.5] * 12
+    assert torch.equal(first[1:], second[1:])
+
+
+def test_a_cache_that_cannot_be_worked_in(write_alchemy, tmp_path, monkeypatch):
+    write_alchemy(tmp_path)
+    monkeypatch.setattr(tempfile, "mkdtemp", no_space)
+    with pytest.raises(OsanError, match=r"cannot work in the cache folder .*cache: .*No space.*OSAN_CACHE"):
+        load("alchemy", tmp_path, cache=tmp_path / "cache")
+
+
+def no_space(*_, **__):
+    """What a full disk does."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 @pytest.mark.parametrize(

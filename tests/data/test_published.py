@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch_geometric.data import Data
 
-from osan.data import published
+from osan.data import flatten, published
 from osan.data.summary import statistics
 
 
@@ -131,6 +132,25 @@ def test_the_subset_of_a_full_qm9_folder(real, osan_data, tmp_path, monkeypatch)
     for graph, i in zip(small.graphs, np.random.RandomState(42).permutation(60), strict=False):
         for name in ("x", "edge_index", "edge_attr", "y"):
             assert torch.equal(graph[name], whole[int(i)][name])
+
+
+def test_a_molecule_of_qm9_without_any_flag(tmp_path):
+    """Methane, whose carbon is sp3, and a hydrogen molecule, of which there is nothing to say."""
+    from rdkit import Chem
+
+    from osan.data.qm9 import atom_flags
+
+    with Chem.SDWriter(str(tmp_path / "two.sdf")) as writer:
+        for smiles in ("C", "[H][H]"):
+            writer.write(Chem.AddHs(Chem.MolFromSmiles(smiles)))
+    graphs = flatten(
+        [
+            Data(x=torch.zeros(n, 14), edge_index=torch.tensor(arcs).t(), edge_attr=torch.zeros(len(arcs), 4))
+            for n, arcs in ((5, [(0, 1), (0, 2), (0, 3), (0, 4)]), (2, [(0, 1)]))
+        ]
+    )
+    x, _ = atom_flags(tmp_path / "two.sdf", [0, 1], graphs)
+    assert x[:, 6:12].nonzero().tolist() == [[0, 5]]
 
 
 def test_qm9_distances_are_bond_lengths(real):

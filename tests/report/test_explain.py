@@ -3,6 +3,7 @@
 import csv
 import gzip
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -10,10 +11,10 @@ import networkx as nx
 import pytest
 import torch
 
-from osan.data import flatten
+from osan.data import Features, flatten
 from osan.errors import OsanError
 from osan.report.drawing import layout, picture, save_picture
-from osan.report.explain import explain
+from osan.report.explain import _molecule, explain
 from osan.report.molecule import is_molecule, to_rdkit
 from osan.training.run import load_model
 from osan.training.tasks import load_task
@@ -96,6 +97,14 @@ def test_molecules_come_back_from_their_features(osan_data):
 def test_wrong_graphs(trained, which, message):
     with pytest.raises(OsanError, match=message):
         explain(run_of(trained), which)
+
+
+def test_molecules_need_the_bonds_of_ogb_as_well(on_molecules):
+    _, _, info = load_model(on_molecules)
+    other = replace(info, edge_features=Features(sizes=(4,)))
+    with pytest.raises(OsanError, match="other features than OGB's molecules"):
+        _molecule("CCO", other)
+    assert _molecule("CCO", replace(info, edge_features=None)).num_nodes == 3
 
 
 def test_wrong_molecule_run_or_file(on_molecules, trained, tmp_path):

@@ -21,7 +21,7 @@ def test_records_survive_the_file(molesol, tmp_path):
     path.write_text(to_csv(records))
     assert read_records(path) == records
     path.write_text(path.read_text().replace("1.1,", "one,", 1))
-    with pytest.raises(OsanError, match=r"runs.csv, line \d: value is 'one', expected a number"):
+    with pytest.raises(OsanError, match=r"runs.csv, line \d: value is 'one': Input should be a valid number"):
         read_records(path)
     path.write_bytes(b"name,seed\n\xff\n")
     with pytest.raises(OsanError, match=r"runs.csv cannot be read"):

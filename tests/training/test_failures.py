@@ -9,7 +9,18 @@ import pytest
 import torch
 
 from osan.errors import OsanError
-from osan.training.folder import CHECKPOINT, FAILED, MODEL, RESULT, SETTINGS, WEIGHTS, locked, read_result
+from osan.training.folder import (
+    CHECKPOINT,
+    ENVIRONMENT,
+    FAILED,
+    MODEL,
+    RESULT,
+    SETTINGS,
+    WEIGHTS,
+    locked,
+    read_json,
+    read_result,
+)
 from osan.training.run import load_model, train
 
 
@@ -69,14 +80,28 @@ def test_data_that_have_changed_since_the_checkpoint(tmp_path, small):
     table.write_text(text)
     wanted = small(**{"data.dataset": str(table), "data.options": {}, "training.epochs": 3})
     stopped_after(folder, wanted, 1)
+    (folder / ENVIRONMENT).write_text("{}")  # that of another machine
     before = content(folder)
     for changed in (text.replace("CCCC,3\n", "CCCC,4\n"), text + "CCO,2\n", text.replace("\nCC,", "\nCN,")):
         table.write_text(changed)
         with pytest.raises(OsanError, match=r"a\.csv is not what it was when .*checkpoint\.ckpt was written"):
             train(wanted, folder, resume=True, progress=False)
-        assert content(folder)[CHECKPOINT] == before[CHECKPOINT]
+        after = content(folder)
+        assert [after[name] for name in (CHECKPOINT, ENVIRONMENT)] == [
+            before[CHECKPOINT],
+            before[ENVIRONMENT],
+        ]
     table.write_text(text)
     assert train(wanted, folder, resume=True, progress=False).epochs == 3
+    assert "torch" in read_json(folder / ENVIRONMENT)["versions"]
+
+
+def test_results_of_earlier_versions(finished, tmp_path):
+    """They had a status, which was always the same."""
+    now = read_json(finished / RESULT)
+    assert "status" not in now
+    (tmp_path / RESULT).write_text(json.dumps({**now, "status": "finished"}))
+    assert read_result(tmp_path) == read_result(finished)
 
 
 def test_a_checkpoint_from_before_data_were_noted(tmp_path, small, finished, outcome):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import console
+from osan.cli.options import Json, console, print_json
 
 app = typer.Typer(help="Datasets: list them, look at one, get one ready.", no_args_is_help=True)
 
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of raw files (default: $OSAN_DATA).")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("list")
@@ -25,7 +23,7 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
 
     rows = overview(data)
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        print_json(rows)
         return
     from rich.table import Table
 
@@ -61,13 +59,14 @@ def prepare(
     """Process a dataset into the cache, downloading what is missing; or check a file of your own."""
     from osan.data import load_graphs, load_table, names
     from osan.data.summary import describe_dataset, statistics
+    from osan.data.table import is_table
 
     if name in names() or not (Path(name).suffix or Path(name).exists()):
         _download(name, data)
         _show(describe_dataset(name, data), as_json)
         return
     own: Any = kind  # checked by the readers
-    if not set(Path(name).suffixes) & {".csv", ".tsv", ".parquet", ".pq"}:
+    if not is_table(name):
         _show(statistics(load_graphs(name, labels=labels, kind=own, seed=seed)), as_json)
         return
     task = load_table(name, smiles, target or ["y"], kind=own, split=split, seed=seed, rejected=rejected)
@@ -117,7 +116,7 @@ def _size(path: Path) -> int:
 
 def _show(facts: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(facts, indent=2))
+        print_json(facts)
         return
     from rich.table import Table
 

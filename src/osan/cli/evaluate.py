@@ -14,7 +14,9 @@ from osan.errors import OsanError
 def evaluate(
     run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
     split: Annotated[str, typer.Option(help="train, val or test.")] = "test",
-    samples: Annotated[int | None, typer.Option(min=1, help="Perturbed samples R.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=1, help="Perturbed samples R (default: the run's).")
+    ] = None,
     noise: Annotated[
         str, typer.Option(help="Other noise than the run's: gumbel, sum-of-gamma, gaussian or none.")
     ] = "",
@@ -25,8 +27,8 @@ def evaluate(
     """Score the best model of a run again, on any split, with any number of samples and any noise.
 
     Where the choice of subgraphs is learned, it also says how much the choices of different samples agree
-    (Cohen's kappa): 1 where they are always the same, 0 where noise alone decides; --noise none says how much
-    they could agree.
+    (Cohen's kappa, of as many samples as asked for, at least two, else of five): 1 where they are always the
+    same, 0 where noise alone decides; --noise none says how much they could agree.
     """
     from osan.selection import Noise
     from osan.training.evaluation import predictions, sample_agreement, scores
@@ -47,7 +49,7 @@ def evaluate(
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
     values = scores(predictions(learner, graphs, size, samples, other), graphs.y, info)
-    kappa = sample_agreement(learner, graphs, size, noise=other)
+    kappa = sample_agreement(learner, graphs, size, max(2, samples or 5), other)
     if as_json:
         print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, "agreement": kappa})
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,15 @@ MaxMemory = Annotated[
     str | None,
     typer.Option("--max-memory", help="Refuse what needs more, e.g. 4GB; default: half of what is free."),
 ]
+
+
+class Format(StrEnum):
+    """How a table is printed."""
+
+    text = "text"
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
 
 
 def memory_limit(text: str | None) -> int | None:

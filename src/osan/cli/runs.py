@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from osan.cli.options import Json, console, print_json
+from osan.cli.options import Format, Json, console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,15 +18,6 @@ if TYPE_CHECKING:
 
 _MOST = ("run", "metric", "here", "paper", "runs", "difference")
 _TEXT = ("run", "metric")
-
-
-class Format(StrEnum):
-    """How the list is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
 
 
 def runs(

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from osan.cli.options import Json, console, print_json
-
-
-class Format(StrEnum):
-    """How the table is printed."""
-
-    text = "text"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
+from osan.cli.options import Format, Json, console, print_json
 
 
 def table(

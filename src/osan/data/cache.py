@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
@@ -41,7 +41,9 @@ def save(processed: Processed, path: Path) -> None:
     edge = processed.edge_features
     features = {"vertex": asdict(processed.vertex_features), "edge": None if edge is None else asdict(edge)}
     with written_whole(path) as temporary:
-        save_file(tensors, temporary, metadata={"osan": FORMAT, "features": json.dumps(features)})
+        # Not save_file: it makes a file of its own, which no one else may read; the cache may be shared.
+        metadata = {"osan": FORMAT, "features": json.dumps(features)}
+        temporary.write_bytes(to_bytes(tensors, metadata))
 
 
 def read(path: Path) -> Processed:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from osan.data import published, texts
 from osan.data.cache import Processed
+from osan.data.paths import files_under
 from osan.data.task import Kind
 
 _OSAN = "https://raw.githubusercontent.com/chendiqian/OSAN/3aa3cabc73c8c54357929347631aae0e6fa44deb/datasets"
@@ -60,8 +61,7 @@ class Source:
 
     def raw_files(self, root: Path) -> list[Path]:
         """Every raw file under ``folder``, in a fixed order: what the processed dataset depends on."""
-        folder = root / self.folder
-        return sorted(p for p in folder.rglob("*") if p.is_file() and "processed" not in p.parts)
+        return files_under(root / self.folder)
 
 
 def _ogb(name: str, kind: Kind, metric: str) -> Source:

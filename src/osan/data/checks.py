@@ -2,16 +2,69 @@
 
 from __future__ import annotations
 
+import io
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from osan.data.rows import read_index, read_rows
 from osan.data.table import number, read_bytes, read_table
 from osan.errors import OsanError
+
+# What the pickles of ZINC are made of: plain values and tensors, in the forms that torch gives these.
+_OF_TENSORS = {
+    ("collections", "OrderedDict"),
+    ("torch", "reshape"),
+    ("torch", "tensor"),
+    ("torch._utils", "_rebuild_tensor"),
+    ("torch._utils", "_rebuild_tensor_v2"),
+}
+
+
+def check_zinc(raw: Path) -> None:
+    """Check that the pickles of ZINC hold plain values and tensors only, before PyG unpickles them.
+
+    A pickle can call any function. Checksums would not do: the files circulate whole and cut to the subset,
+    and are dictionaries of the same tensors either way.
+    """
+    for part in ("train", "val", "test"):
+        path = raw / f"{part}.pickle"
+        try:
+            with path.open("rb") as stream:
+                _Tensors(stream).load()
+        except Exception as error:  # a damaged pickle can raise anything
+            reason = " ".join(str(error).split())
+            raise OsanError(
+                f"{path}: not a pickle of tensors ({reason}); replace it by the published file"
+            ) from error
+
+
+class _Tensors(pickle.Unpickler):
+    """Reads a pickle of plain values and tensors, builds no tensor, and refuses everything else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("torch.storage", "_load_from_bytes"):
+            return _check_storage
+        if (module, name) not in _OF_TENSORS:
+            raise pickle.UnpicklingError(f"it calls {module}.{name}")
+        return _Nothing
+
+
+class _Nothing:
+    """Stands for whatever would be built."""
+
+    def __init__(self, *arguments: Any) -> None:
+        """Build nothing."""
+
+
+def _check_storage(content: bytes) -> None:
+    """Check the numbers of a tensor, a pickle within the pickle."""
+    torch.load(io.BytesIO(content), weights_only=True)
 
 
 def check_ogb(root: Path) -> None:

@@ -49,38 +49,64 @@ def written_whole(path: Path) -> Iterator[Path]:
     ...     _ = temporary.write_text("done")
     >>> [p.name for p in folder.iterdir()]
     ['a.txt']
+
+    Raises
+    ------
+    OsanError
+        If there is no space or no permission; what was there before is still there.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     # Not mkstemp, whose files no one else may read: the cache may be shared.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        if not path.parent.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OsanError(f"{path} cannot be written: {reason}; earlier files are intact") from error
 
 
 @contextmanager
 def workspace(parent: Path) -> Iterator[Path]:
     """A folder for third-party loaders to process in, gone afterwards whatever happens."""
-    folder = Path(tempfile.mkdtemp(prefix=".work-", dir=parent))
     try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=".work-", dir=parent))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise OsanError(
+            f"cannot work in the cache folder {parent}: {error}; set OSAN_CACHE to another"
+        ) from error
+
+
+def files_under(folder: Path) -> list[Path]:
+    """Every file under ``folder``, also behind links, in a fixed order, but for those under ``processed``.
+
+    In folders of that name the loaders of others keep what they made of the rest.
+    """
+    found = []
+    for place, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if name != "processed"]
+        found += [Path(place, name) for name in names]
+    return sorted(found)
 
 
 def stage(source: Path, target: Path) -> None:
-    """Make ``target`` a writable folder whose entries are those of ``source``, linked (or else copied)."""
+    """Make ``target`` a writable folder that holds the files of ``source``, linked (or else copied)."""
     target.mkdir(parents=True)
-    for entry in source.iterdir():
-        if entry.name == "processed":
-            continue
+    for file in files_under(source):
+        staged = target / file.relative_to(source)
+        staged.parent.mkdir(parents=True, exist_ok=True)
         try:
-            (target / entry.name).symlink_to(entry.resolve(), target_is_directory=entry.is_dir())
+            staged.symlink_to(file.resolve())
         except OSError:  # a file system without links
-            copy = shutil.copytree if entry.is_dir() else shutil.copy2
-            copy(entry, target / entry.name)
+            shutil.copy2(file, staged)
 
 
 def fingerprint(files: list[Path], *parts: str) -> str:

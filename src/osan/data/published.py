@@ -21,7 +21,7 @@ from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
 from osan.data.cache import Processed
-from osan.data.checks import check_ogb, check_qm9
+from osan.data.checks import check_ogb, check_qm9, check_zinc
 from osan.data.flat import FlatDataset, concatenate, from_collated
 from osan.data.rows import read_folds, read_index_files
 from osan.data.task import Features
@@ -37,6 +37,8 @@ def read_zinc(root: Path) -> Processed:
     """ZINC-12k: one atom type out of 28 per vertex, one bond type out of 4 per edge."""
     from torch_geometric.datasets import ZINC
 
+    if (root / "raw").is_dir():
+        check_zinc(root / "raw")
     with loader():
         datasets = [ZINC(str(root), subset=True, split=split) for split in ("train", "val", "test")]
     parts = [from_collated(dataset._data, dataset.slices) for dataset in datasets]

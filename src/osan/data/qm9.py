@@ -58,7 +58,8 @@ def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Te
                     aromatic.add(atom.GetIdx())
                 if atom.GetHybridization() in order:
                     rows.append((i, order[atom.GetHybridization()]))
-            flags[tuple(zip(*rows, strict=True))] = 1.0
+            if rows:  # an empty index would be the whole tensor
+                flags[tuple(zip(*rows, strict=True))] = 1.0
             if aromatic:
                 arcs = slice(int(graphs.edge_ptr[graph]), int(graphs.edge_ptr[graph + 1]))
                 ends = graphs.tensors["edge_index"][:, arcs].t().tolist()

@@ -6,12 +6,24 @@ import codecs
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from osan.errors import OsanError
+
+_SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is taken for a table, by its name.
+
+    >>> is_table("a.csv.gz"), is_table("a.pt")
+    (True, False)
+    """
+    return not _SUFFIXES.isdisjoint(suffix.lower() for suffix in Path(path).suffixes)
 
 
 @dataclass(frozen=True)

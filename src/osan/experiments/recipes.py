@@ -109,7 +109,8 @@ def recipe(key: str) -> Recipe:
     known = recipes()
     if key not in known:
         close = get_close_matches(key, known, n=1, cutoff=0.3)
-        raise OsanError(f"unknown recipe {key!r}; did you mean {close[0]!r}?" if close else "unknown recipe")
+        hint = f"did you mean {close[0]!r}?" if close else "osan recipes lists them"
+        raise OsanError(f"unknown recipe {key!r}; {hint}")
     return known[key]
 
 

@@ -179,7 +179,7 @@ def past(deadline: float | None) -> bool:
 
 
 def _interrupt(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End processes: first as Ctrl-C does, so that each can save its state, then by closing their input."""
+    """End processes: first as Ctrl-C does, so that each can save its state, then by force."""
     for process in processes:
         process.send_signal(signal.SIGINT)
     end = time.monotonic() + 20.0

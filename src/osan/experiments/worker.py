@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 from osan.training.folder import FAILED, locked, write_json
 from osan.training.settings import Settings, validated
 
@@ -93,16 +93,6 @@ def _free(folder: Path) -> bool:
         except OsanError:
             time.sleep(0.2)
     return False
-
-
-def one_line(error: BaseException) -> str:
-    """An error in one line, with its type unless the message was written for users.
-
-    >>> one_line(KeyError("a"))
-    "KeyError: 'a'"
-    """
-    text = " ".join(str(error).split())
-    return text if isinstance(error, OsanError) else f"{type(error).__name__}: {text}"
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from osan.data import flatten
 from osan.errors import OsanError
 from osan.selection import Policy
+from osan.training.prediction import takes_molecules
 from osan.training.run import load_model
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo, load_task
@@ -121,12 +122,11 @@ def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[D
 def _molecule(smiles: str, info: TaskInfo) -> Data:
     """A molecule with the features that the network was trained on, where these are OGB's."""
     from osan.data.molecules import featurise
-    from osan.nn import OGB_ATOM_FEATURES
 
-    if info.vertex_features.sizes != tuple(OGB_ATOM_FEATURES):
+    if not takes_molecules(info):
         raise OsanError(
-            f"{smiles!r}: the run was trained on {info.dataset}, whose vertices have other features than "
-            "OGB's atoms; give the position of a graph in its test split"
+            f"{smiles!r}: the run was trained on {info.dataset}, whose graphs have other features than "
+            "OGB's molecules; give the position of a graph in its test split"
         )
     try:
         from rdkit import Chem

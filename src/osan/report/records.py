@@ -10,6 +10,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from osan.errors import OsanError
 from osan.experiments.recipes import recipes
 from osan.report.runs import Run, find_runs, over_repeats
@@ -71,6 +73,9 @@ class Group:
     paper_std: float | None
     difference: float | None
     difference_error: float | None
+
+
+_RECORD = TypeAdapter(Record)
 
 
 def record_of(run: Run) -> Record | None:
@@ -205,14 +210,9 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _parsed(line: dict[str, Any], where: str) -> Record:
-    values: dict[str, Any] = {}
-    for field in fields(Record):
-        text, kind = line[field.name], str(field.type)
-        try:
-            if text == "" and "None" in kind:
-                values[field.name] = None
-            else:
-                values[field.name] = {"str": str, "int": int}.get(kind.removesuffix(" | None"), float)(text)
-        except (TypeError, ValueError):
-            raise OsanError(f"{where}: {field.name} is {text!r}, expected a number") from None
-    return Record(**values)
+    try:
+        return _RECORD.validate_python({field.name: line[field.name] or None for field in fields(Record)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = first["loc"][0]
+        raise OsanError(f"{where}: {name} is {line[str(name)]!r}: {first['msg']}") from None

@@ -78,7 +78,7 @@ def sample_agreement(
     learner: Learner,
     graphs: FlatDataset,
     batch_size: int,
-    samples: int = 5,
+    samples: int,
     noise: Noise | None = None,
 ) -> float | None:
     """Cohen's kappa between the choices of different samples, see :func:`osan.selection.agreement`.

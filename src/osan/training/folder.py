@@ -68,7 +68,6 @@ class Result:
     seconds: float
     test_seconds: list[float]
     scores: dict[str, float]
-    status: str = "finished"
     best_test: float | None = None
     separate: float | None = None
 
@@ -146,23 +145,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
-    """Write a file, whole or not at all; if ``lasting``, it is on the disk before its name appears.
-
-    Raises
-    ------
-    OsanError
-        If there is no space or no permission; what was there before is still there.
-    """
-    try:
-        with written_whole(path) as temporary, temporary.open("wb") as stream:
-            stream.write(content)
-            stream.flush()
-            if lasting:
-                os.fsync(stream.fileno())
-    except OSError as error:
-        raise OsanError(
-            f"{path} cannot be written: {error.strerror or error}; earlier files are intact"
-        ) from error
+    """Write a file, whole or not at all; if ``lasting``, it is on the disk before its name appears."""
+    with written_whole(path) as temporary, temporary.open("wb") as stream:
+        stream.write(content)
+        stream.flush()
+        if lasting:
+            os.fsync(stream.fileno())
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -48,6 +48,13 @@ class Predicted:
         return [[*table.rows[row], table.lines[row], *values] for row, values in self.values.items()]
 
 
+def takes_molecules(info: TaskInfo) -> bool:
+    """Whether a model was trained on graphs with the features that the molecules of a table get."""
+    return info.vertex_features == Features(sizes=OGB_ATOM_FEATURES) and (
+        info.edge_features in (None, Features(sizes=OGB_BOND_FEATURES))
+    )
+
+
 def one_molecule(text: str, smiles: str = "smiles") -> Table:
     """A table with a single column and row, a SMILES string."""
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
@@ -62,9 +69,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
         If the model was not trained on molecules with OGB's features.
     """
     info, settings = learner.info, learner.settings
-    if info.vertex_features != Features(sizes=OGB_ATOM_FEATURES) or (
-        info.edge_features not in (None, Features(sizes=OGB_BOND_FEATURES))
-    ):
+    if not takes_molecules(info):
         raise OsanError(
             f"the model was trained on {info.dataset}, whose graphs do not carry the features that molecules "
             "in a table get; train on a table or an OGB dataset"

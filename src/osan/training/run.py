@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
 from osan.data import Task
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 from osan.training import folder as files
 from osan.training.build import build
 from osan.training.columns import predicted_columns, write_predictions
@@ -123,7 +123,6 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
         for left in folder.glob(".*.*-*"):
             left.unlink(missing_ok=True)
     write_settings(settings, folder / files.SETTINGS)
-    files.write_json(folder / files.ENVIRONMENT, files.environment())
     (folder / files.FAILED).unlink(missing_ok=True)
     return None
 
@@ -185,6 +184,5 @@ def is_first_process() -> bool:
 
 def _note_failure(folder: Path, error: Exception) -> None:
     """Leave the reason in the folder, if anything can be written there."""
-    text = str(error) if isinstance(error, OsanError) else f"{type(error).__name__}: {error}"
     with contextlib.suppress(OsanError):
-        files.write_json(folder / files.FAILED, {"error": " ".join(text.split())})
+        files.write_json(folder / files.FAILED, {"error": one_line(error)})

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from osan.data import Features, Normalisation, Task, load, load_graphs, load_table, names
+from osan.data.table import is_table
 from osan.errors import OsanError
 from osan.training.settings import Settings
 
-_TABLES = {".csv", ".tsv", ".parquet", ".pq"}
 _METRICS = {
     "regression": ("mae", "rmse"),
     "binary": ("accuracy", "rocauc"),
@@ -50,7 +50,7 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
         )
     elif not Path(wanted.dataset).exists():
         raise OsanError(f"data.dataset: {wanted.dataset!r} is neither a file nor one of {', '.join(names())}")
-    elif set(Path(wanted.dataset).suffixes) & _TABLES:
+    elif is_table(wanted.dataset):
         task = load_table(
             wanted.dataset,
             wanted.smiles,

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import console
+from osan.cli.options import SPLIT_HELP, console
 
 app = typer.Typer(help="Datasets: list them, look at one, get one ready.", no_args_is_help=True)
 
@@ -53,7 +53,7 @@ def prepare(
     target: Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
     kind: Annotated[str, typer.Option(help="Own file: regression, binary or multiclass.")] = "regression",
-    split: Annotated[str, typer.Option(help="Own table: random, scaffold, or a column's name.")] = "random",
+    split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "random",
     seed: Annotated[int, typer.Option(help="Own file: seed of the random split.")] = 0,
     rejected: Annotated[Path, typer.Option(help="Own table: where to list bad rows.")] = Path("rejected.csv"),
     as_json: Json = False,
@@ -61,14 +61,15 @@ def prepare(
     """Process a dataset into the cache, downloading what is missing; or check a file of your own."""
     from osan.data import load_graphs, load_table, names
     from osan.data.summary import describe_dataset, statistics
+    from osan.data.table import is_table
 
     if name in names() or not (Path(name).suffix or Path(name).exists()):
         _download(name, data)
         _show(describe_dataset(name, data), as_json)
         return
     own: Any = kind  # checked by the readers
-    if not set(Path(name).suffixes) & {".csv", ".tsv", ".parquet", ".pq"}:
-        _show(statistics(load_graphs(name, labels=labels, kind=own, seed=seed)), as_json)
+    if not is_table(name):
+        _show(statistics(load_graphs(name, labels=labels, kind=own, split=split, seed=seed)), as_json)
         return
     task = load_table(name, smiles, target or ["y"], kind=own, split=split, seed=seed, rejected=rejected)
     with rejected.open(encoding="utf-8", newline="") as stream:

@@ -6,12 +6,24 @@ import codecs
 import csv
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from osan.errors import OsanError
+
+_SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is taken for a table, by its name.
+
+    >>> is_table("a.csv.gz"), is_table("a.pt")
+    (True, False)
+    """
+    return not _SUFFIXES.isdisjoint(suffix.lower() for suffix in Path(path).suffixes)
 
 
 @dataclass(frozen=True)
@@ -78,6 +90,15 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     cells = {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}
     kept = (header, rows[1:]) if whole else ([], [])
     return Table(path, cells, lines[1:], separator == ";", *kept)
+
+
+def has_column(path: Path, name: str) -> bool:
+    """Whether a table has (exactly one) column of that name."""
+    try:
+        read_table(path, [name])
+    except OsanError:
+        return False
+    return True
 
 
 def _separator(text: str, columns: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Predictions for new molecules, with the spread over samples; rows that cannot be used are reported."""
+"""Predictions for new molecules and graphs, with the spread over samples; unusable rows are reported."""
 
 from __future__ import annotations
 
@@ -48,6 +48,13 @@ class Predicted:
         return [[*table.rows[row], table.lines[row], *values] for row, values in self.values.items()]
 
 
+def takes_molecules(info: TaskInfo) -> bool:
+    """Whether a model was trained on graphs with the features that the molecules of a table get."""
+    return info.vertex_features == Features(sizes=OGB_ATOM_FEATURES) and (
+        info.edge_features in (None, Features(sizes=OGB_BOND_FEATURES))
+    )
+
+
 def one_molecule(text: str, smiles: str = "smiles") -> Table:
     """A table with a single column and row, a SMILES string."""
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
@@ -62,12 +69,10 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
         If the model was not trained on molecules with OGB's features.
     """
     info, settings = learner.info, learner.settings
-    if info.vertex_features != Features(sizes=OGB_ATOM_FEATURES) or (
-        info.edge_features not in (None, Features(sizes=OGB_BOND_FEATURES))
-    ):
+    if not takes_molecules(info):
         raise OsanError(
             f"the model was trained on {info.dataset}, whose graphs do not carry the features that molecules "
-            "in a table get; train on a table or an OGB dataset"
+            "in a table get; train on a table or an OGB dataset, or give a file of graphs"
         )
     none = torch.zeros(len(table.lines), 1)
     molecules, places, bad = read_molecules(table, smiles, none)
@@ -114,7 +119,12 @@ def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:
     """Why a molecule cannot be predicted; empty if it can."""
     if bool((x[:, 0] == _UNKNOWN_ATOM).any()):
         return "unknown atom"
-    policy = Policy.parse(settings.selection.policy) if settings.selection.policy else None
-    if policy is not None and policy.ordered and len(x) > info.num_ranks:
+    if len(x) > most_vertices(settings, info):
         return f"more than the {info.num_ranks} atoms that the ordered model knows ranks for"
     return ""
+
+
+def most_vertices(settings: Settings, info: TaskInfo) -> float:
+    """How many vertices a graph may have: an ordered model knows the ranks that it has seen."""
+    policy = settings.selection.policy
+    return info.num_ranks if policy and Policy.parse(policy).ordered else float("inf")

@@ -70,7 +70,9 @@ def test_a_plan_for_data_of_ones_own(tmp_path, monkeypatch, given):
     path = given.format(tmp_path)
     text = f"""
 [[groups]]
-runs = ["{path}/gin/baseline", "{path}/gcn/imle-no-auxiliary/delete-2-vertices/x3", "{path}/gin/all/delete-1-edge"]
+runs = [
+    "{path}/gin/baseline", "{path}/gcn/imle-no-auxiliary/delete-2-vertices/x3", "{path}/gin/all/delete-1-edge"
+]
 seeds = "0-1"
 set = {{"data.targets" = ["logS"], "data.split" = "data/parts.json"}}
 name = "mine"

@@ -114,7 +114,9 @@ def read_tu(
             found[name] = [range(low, high + 1) for low, high in zip(rows.min(0), rows.max(0), strict=True)]
         if alphabets is not None:
             width = sizes[f"num_{labels}"]
-            data[name] = _recoded(data[name], width, found.get(name, []), alphabets.get(name, []), path)
+            new = _recoded(data.get(name), width, found.get(name, []), alphabets.get(name, []), path)
+            if new is not None:
+                data[name] = new
     if not targets:
         data.y = torch.zeros(graphs)
     elif data.y is None:

@@ -68,10 +68,10 @@ def load_graphs(
         y, classes = _label_targets(cells, kind, Path(labels))
         graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
     check_targets(graphs, kind, str(path))
-    parts, words = own_split(
+    parts = own_split(
         split, graphs.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test
     )
-    return _task(path.name, graphs, parts, kind, metric, words, str(path), classes, alphabets)
+    return _task(path.name, graphs, parts, kind, metric, str(path), classes, alphabets)
 
 
 def task_from_graphs(
@@ -119,19 +119,16 @@ def task_from_graphs(
         raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
     flat = flatten(plain_list(list(graphs), name))
     check_targets(flat, kind, name)
-    parts, words = own_split(
-        split, flat.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test
-    )
-    return _task(name, flat, parts, kind, metric, words, "in memory")
+    parts = own_split(split, flat.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test)
+    return _task(name, flat, parts, kind, metric, "in memory")
 
 
 def _task(
     name: str,
     graphs: FlatDataset,
-    parts: Split,
+    split: tuple[Split, str],
     kind: Kind,
     metric: str | None,
-    words: str,
     source: str,
     classes: tuple[str, ...] = (),
     alphabets: Alphabets | None = None,
@@ -141,7 +138,7 @@ def _task(
     return make_task(
         name,
         graphs,
-        parts,
+        split[0],
         kind=kind,
         metric=metric or METRIC[kind],
         vertex_features=describe(graphs.tensors["x"], "x"),
@@ -149,7 +146,7 @@ def _task(
         classes=classes,
         alphabets=alphabets,
         normalise=kind == "regression",
-        split=words,
+        split=split[1],
         source=source,
         licence="yours",
     )

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from osan.data import load_graphs
-from osan.data.own import read_pt
+from osan.data import load_graphs, task_from_graphs
+from osan.data.own import read_own
+from osan.data.saved import read_pt
 from osan.errors import OsanError
 
 
@@ -74,6 +75,9 @@ def test_wrong_requests(graph6, tmp_path):
         load_graphs(graph6)
     with pytest.raises(OsanError, match="kind must be"):
         load_graphs(graph6, kind="nope")
+    torch.save(pyg_list(), tmp_path / "a.pt")
+    with pytest.raises(OsanError, match=r"a\.pt holds its own targets; leave out the labels"):
+        load_graphs(tmp_path / "a.pt", labels=tmp_path / "labels.txt")
     with pytest.raises(OsanError, match="NAME_A"):
         load_graphs(tmp_path)
 
@@ -154,6 +158,83 @@ def test_lists_that_are_not_graphs(tmp_path, content, message):
     torch.save(content, tmp_path / "a.pt")
     with pytest.raises(OsanError, match=message):
         load_graphs(tmp_path / "a.pt")
+
+
+def with_targets(sizes, shape):
+    edges = torch.tensor([[0], [0]])
+    return [Data(num_nodes=n, edge_index=edges, y=torch.zeros(shape(n))) for n in sizes]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "told"),
+    [
+        (range(2, 9), lambda n: n, "graph 6: one target per vertex .* 8 vertices"),
+        (range(1, 9), lambda n: n, "graph 7: one target per vertex"),
+        (range(2, 9), lambda n: (n, 1), "one target per vertex"),
+        (range(2, 9), lambda n: (n, 3), "one target per vertex"),
+        ([5] * 8, lambda n: n, r"one target per vertex .* give y the shape \(1, 5\) if these are 5 targets"),
+    ],
+)
+def test_targets_of_vertices_are_not_taken_for_those_of_graphs(tmp_path, sizes, shape, told):
+    torch.save(with_targets(sizes, shape), tmp_path / "a.pt")
+    with pytest.raises(OsanError, match=told) as caught:
+        load_graphs(tmp_path / "a.pt")
+    assert "docs/index.md" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shape", "targets"),
+    [
+        ([5] * 8, lambda n: (1, n), 5),
+        ([5] * 8, lambda n: (1, 1), 1),
+        ([1] * 8, lambda n: n, 1),
+        (range(2, 9), lambda n: 3, 3),
+        (range(2, 9), lambda n: (), 1),
+    ],
+)
+def test_targets_of_graphs_are_not_taken_for_those_of_vertices(tmp_path, sizes, shape, targets):
+    torch.save(with_targets(sizes, shape), tmp_path / "a.pt")
+    assert load_graphs(tmp_path / "a.pt").num_targets == targets
+
+
+def test_graphs_in_memory_are_those_of_a_file(tmp_path):
+    torch.save(pyg_list(), tmp_path / "a.pt")
+    parts = {"train": [7, 2, 3], "valid": [1], "test": [11, 0]}
+    ours, of_file = task_from_graphs(pyg_list(), split=parts), load_graphs(tmp_path / "a.pt", split=parts)
+    assert ours.fingerprint == of_file.fingerprint
+    assert ours.train.y.tolist() == [[7.0], [2.0], [3.0]]
+    assert (ours.vertex_features, ours.edge_features) == (of_file.vertex_features, of_file.edge_features)
+    with pytest.raises(OsanError, match="there are no graphs"):
+        task_from_graphs([])
+    with pytest.raises(OsanError, match="graphs, graph 1: expected a PyG Data, got int"):
+        task_from_graphs([*pyg_list(1), 3])
+
+
+def test_labels_stay_their_codes_in_another_file(tmp_path):
+    """``a`` and ``c`` alone would be 0 and 1; beside ``b`` they were 0 and 2."""
+    names = iter("abc" * 10)
+    for n in range(4):
+        graph = nx.path_graph(n + 2)
+        nx.set_node_attributes(graph, {v: next(names) for v in graph}, "label")
+        nx.write_graphml(graph, tmp_path / f"{n}.graphml")
+    _, alphabets = read_own(tmp_path / "1.graphml")
+    assert alphabets == {"x": [["a", "b", "c"]]}
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: "c", 1: "a"}, "label")
+    nx.write_graphml(graph, tmp_path / "new.graphml")
+    flat, _ = read_own(tmp_path / "new.graphml", alphabets, targets=False)
+    assert flat.tensors["x"].tolist() == [[2], [0]]
+    assert read_own(tmp_path / "new.graphml")[0].tensors["x"].tolist() == [[1], [0]]
+    nx.set_node_attributes(graph, {0: "d", 1: "a"}, "label")
+    nx.write_graphml(graph, tmp_path / "new.graphml")
+    with pytest.raises(OsanError, match=r"new\.graphml: graph 0: unexpected vertex label 'd'"):
+        read_own(tmp_path / "new.graphml", alphabets)
+    with pytest.raises(OsanError, match="vertices have labels, but those that the model was trained on had"):
+        read_own(tmp_path / "new.graphml", {})
+    nx.write_graphml(nx.path_graph(3), tmp_path / "new.graphml")
+    with pytest.raises(OsanError, match="vertices have no labels, but those that"):
+        read_own(tmp_path / "new.graphml", alphabets)
 
 
 def test_missing_file(tmp_path):

@@ -17,7 +17,7 @@ from osan.errors import OsanError
 
 def test_graphs_equal_pygs(write_tu, tmp_path):
     write_tu(tmp_path / "T" / "raw", "T", 30, targets=0)
-    flat = read_tu(tmp_path / "T" / "raw")
+    flat, _ = read_tu(tmp_path / "T" / "raw")
     with loader():
         theirs = TUDataset(str(tmp_path), "T")
     # PyG forgets graphs without edges at the end.
@@ -119,3 +119,32 @@ def test_mutated_folders_never_give_a_traceback(write_tu, tmp_path_factory, data
         path.write_bytes(content[:start] + junk + content[end:])
     with contextlib.suppress(OsanError):
         load_graphs(folder, kind=data.draw(st.sampled_from(["regression", "binary", "multiclass"])))
+
+
+def test_labels_get_the_columns_of_another_folder(write_tu, tmp_path):
+    """PyG numbers the labels of each folder from its least one; for a trained network they must stay put."""
+    written = write_tu(tmp_path / "T", "T", 30)
+    trained, alphabets = read_tu(tmp_path / "T")
+    assert alphabets == {"x": [[0, 1, 2, 3, 4, 5]], "edge_attr": [[0, 1, 2, 3]]}
+    few = write_tu(tmp_path / "F", "F", 20, seed=1)
+    for name, high in (("node_labels", 5), ("edge_labels", 3)):
+        path = tmp_path / "F" / f"F_{name}.txt"
+        labels = np.loadtxt(path, dtype=int).clip(2, high - 1)
+        np.savetxt(path, labels, fmt="%d")
+        few["labels" if name == "node_labels" else "edge_labels"] = labels
+    (tmp_path / "F" / "F_graph_attributes.txt").unlink()
+    flat, kept = read_tu(tmp_path / "F", alphabets, targets=False)
+    assert kept == alphabets
+    assert "y" not in flat.tensors
+    assert len(flat) == 20
+    assert flat.tensors["x"].tolist() == np.eye(6)[few["labels"]].tolist()
+    assert flat.tensors["edge_attr"].shape[1] == trained.tensors["edge_attr"].shape[1] == 4
+    assert flat.tensors["edge_attr"].tolist() == np.eye(4)[few["edge_labels"]].tolist()
+    assert trained.tensors["x"].tolist() == np.eye(6)[written["labels"]].tolist()
+
+    edit(tmp_path / "F" / "F_node_labels.txt", 4, "6")
+    with pytest.raises(OsanError, match=r"F_node_labels\.txt: the label 6 did not occur"):
+        read_tu(tmp_path / "F", alphabets, targets=False)
+    (tmp_path / "F" / "F_node_labels.txt").unlink()
+    with pytest.raises(OsanError, match=r"F_node_labels\.txt: expected 1 label\(s\) per line.* got 0"):
+        read_tu(tmp_path / "F", alphabets, targets=False)

@@ -59,9 +59,63 @@ def test_every_recipe_is_found_by_its_key_and_by_its_parts(monkeypatch):
     assert all(settings_named(key) == recipe.settings for key, recipe in known.items())
 
 
+@pytest.mark.parametrize("given", ["{}/data/mols.csv", "data/mols.csv", "./data/../data/mols.csv"])
+def test_a_plan_for_data_of_ones_own(tmp_path, monkeypatch, given):
+    """Paths are taken from the current folder and stored in full; the names of runs stay short."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mols.csv").write_text("smiles,logS,part\nC,1,train\n")
+    (tmp_path / "data" / "parts.json").write_text("{}")
+    (tmp_path / "labels.txt").write_text("1\n")
+    path = given.format(tmp_path)
+    text = f"""
+[[groups]]
+runs = [
+    "{path}/gin/baseline", "{path}/gcn/imle-no-auxiliary/delete-2-vertices/x3", "{path}/gin/all/delete-1-edge"
+]
+seeds = "0-1"
+set = {{"data.targets" = ["logS"], "data.split" = "data/parts.json"}}
+name = "mine"
+
+[[groups]]
+runs = ["{path}/gin/baseline"]
+seeds = "0"
+set = {{"data.targets" = ["logS"], "data.split" = "part"}}
+"""
+    jobs, _ = plan_jobs(read_plan(written(tmp_path, text)), tmp_path / "runs")
+    assert [str(job) for job in jobs] == [
+        "mols.csv/gin/baseline/mine seed 0",
+        "mols.csv/gcn/imle-no-auxiliary/delete-2-vertices/x3/mine seed 0",
+        "mols.csv/gin/all/delete-1-edge/mine seed 0",
+        "mols.csv/gin/baseline/mine seed 1",
+        "mols.csv/gcn/imle-no-auxiliary/delete-2-vertices/x3/mine seed 1",
+        "mols.csv/gin/all/delete-1-edge/mine seed 1",
+        "mols.csv/gin/baseline/data.split=part,data.targets=logS seed 0",
+    ]
+    assert {job.settings.data.dataset for job in jobs} == {str(tmp_path / "data" / "mols.csv")}
+    assert {job.settings.data.split for job in jobs} == {str(tmp_path / "data" / "parts.json"), "part"}
+    assert jobs[1].settings.selection.policy == "delete 2 vertices x 3"
+    assert jobs[1].settings.network.conv == "gcn"
+    assert jobs[2].settings.selection.policy == "delete 1 edge x all"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "[[groups]]\nruns = ['nowhere.csv/gin/baseline']",
+            "'nowhere.csv' is neither a file nor one of zinc",
+        ),
+        (
+            "[[groups]]\nruns = ['a/b.csv/gin/imle/delete-1-edge/x3']",
+            "'a/b.csv' is neither a file nor one of",
+        ),
+        (
+            "[[groups]]\nruns = ['exp/gin/baseline']\nset = {'data.dataset' = 'expp'}",
+            "'expp' is neither a file",
+        ),
+        ("[[groups]]\nruns = ['a/b.csv/gin/baselin']", "unknown recipe 'a/b.csv/gin/baselin'"),
+        ("[[groups]]\nruns = ['a/b.csv/gn/baseline']", "network: expected gin, gcn or pna, got 'gn'"),
         ("groups = [", "not valid TOML"),
         ("[[group]]\nruns = []", "unknown key 'group'; did you mean 'groups'"),
         ("[[groups]]\nruns = ['exp/gin/baselin']", "group 1: unknown recipe 'exp/gin/baselin'; did you mean"),

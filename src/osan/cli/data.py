@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import Json, console, print_json
+from osan.cli.options import SPLIT_HELP, Json, console, print_json
 
 app = typer.Typer(help="Datasets: list them, look at one, get one ready.", no_args_is_help=True)
 
@@ -51,7 +51,7 @@ def prepare(
     target: Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
     kind: Annotated[str, typer.Option(help="Own file: regression, binary or multiclass.")] = "regression",
-    split: Annotated[str, typer.Option(help="Own table: random, scaffold, or a column's name.")] = "random",
+    split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "random",
     seed: Annotated[int, typer.Option(help="Own file: seed of the random split.")] = 0,
     rejected: Annotated[Path, typer.Option(help="Own table: where to list bad rows.")] = Path("rejected.csv"),
     as_json: Json = False,
@@ -67,7 +67,7 @@ def prepare(
         return
     own: Any = kind  # checked by the readers
     if not is_table(name):
-        _show(statistics(load_graphs(name, labels=labels, kind=own, seed=seed)), as_json)
+        _show(statistics(load_graphs(name, labels=labels, kind=own, split=split, seed=seed)), as_json)
         return
     task = load_table(name, smiles, target or ["y"], kind=own, split=split, seed=seed, rejected=rejected)
     with rejected.open(encoding="utf-8", newline="") as stream:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
+SPLIT_HELP = "Own file: random, stratified or the file of a split; own table: also scaffold or a column."
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 MaxMemory = Annotated[
     str | None,

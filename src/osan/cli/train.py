@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from shlex import quote
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import SPLIT_HELP, Json, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def train(
     target: Targets = None,
     labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
     kind: Annotated[str | None, typer.Option(help="Own file: regression, binary or multiclass.")] = None,
-    split: Annotated[str | None, typer.Option(help="Own table: random, scaffold, or a column.")] = None,
+    split: Annotated[str | None, typer.Option(help=SPLIT_HELP)] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run, part of its folder.")] = None,
     runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
     resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,
@@ -47,10 +48,11 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train and score one setting; everything about the run is in its folder afterwards."""
-    from osan.training.folder import run_folder, settings_of
+    from osan.training.folder import MODEL, read_json, run_folder, settings_of
     from osan.training.run import is_first_process
     from osan.training.run import train as run
     from osan.training.settings import parsed_changes
+    from osan.training.tasks import located
 
     changes = parsed_changes(sets or [])
     options = {
@@ -58,7 +60,7 @@ def train(
         "training.epochs": epochs,
         "data.smiles": smiles,
         "data.targets": target or None,
-        "data.labels": None if labels is None else str(labels.resolve()),
+        "data.labels": None if labels is None else str(labels),
         "data.kind": kind,
         "data.split": split,
     }
@@ -70,7 +72,7 @@ def train(
         wanted, folder = settings_of(resume).changed(changes), resume
     else:
         wanted = _wanted(dataset, policy, subgraphs, selection, network, recipe, settings)
-        wanted = wanted.varied(changes, name)
+        wanted = located(wanted.varied(changes, name))
         folder = run_folder(runs, wanted)
     try:
         result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
@@ -78,6 +80,9 @@ def train(
         sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {quote(str(folder))}\n")
         raise typer.Exit(130) from None
     if is_first_process():
+        if wanted.data.split and os.path.isfile(wanted.data.split):
+            split = read_json(folder / MODEL)["task"].get("split", "")
+            sys.stderr.write(f"osan: split {split}\n")
         _report(result, folder, as_json)
 
 

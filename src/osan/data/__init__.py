@@ -4,7 +4,7 @@ from osan.data.corpora import brec, graph8c, relabelled, strongly_regular
 from osan.data.flat import FlatDataset, FlatLoader, flatten
 from osan.data.loading import load, names
 from osan.data.molecules import load_table
-from osan.data.own import load_graphs
+from osan.data.own import load_graphs, task_from_graphs
 from osan.data.planted import planted_motif
 from osan.data.task import Features, Normalisation, Task
 from osan.data.twisted import twisted_pairs
@@ -25,5 +25,6 @@ __all__ = [
     "planted_motif",
     "relabelled",
     "strongly_regular",
+    "task_from_graphs",
     "twisted_pairs",
 ]

@@ -221,6 +221,11 @@ def _split(
         raise OsanError(f"{source.name} has no split {split!r}; it has {', '.join(source.splits)}")
     if fold is not None and (split == "random" or (split == "official" and not source.folds)):
         raise OsanError(f"the {split} split of {source.name} has no folds, but fold={fold} was asked for")
+    kept_apart = "fold0/val" in indices  # validation graphs are published with each fold
+    if same and (split == "random" or (split == "official" and (not source.folds or kept_apart))):
+        raise OsanError(
+            f"the {split} split of {source.name} says itself what is validated on; leave out validate_on_test"
+        )
     fold = fold or 0
     if split == "random":
         if source.subset:

@@ -16,9 +16,10 @@ from torch_geometric.data import Data
 
 from osan.data.flat import flatten
 from osan.data.own import METRIC, class_targets
+from osan.data.own_splits import Wanted, check_folds, own_split
 from osan.data.paths import written_whole
-from osan.data.splits import Split, given_split, random_split, scaffold_split
-from osan.data.table import Table, is_missing, number, read_table
+from osan.data.splits import Split, given_split, scaffold_split
+from osan.data.table import Table, has_column, is_missing, number, read_table
 from osan.data.task import Features, Kind, Task, make_task
 from osan.errors import OsanError
 
@@ -41,8 +42,10 @@ def load_table(
     targets: str | Sequence[str] = "y",
     *,
     kind: Kind = "regression",
-    split: str = "random",
+    split: Wanted = None,
+    fold: int | None = None,
     seed: int = 0,
+    validate_on_test: bool = False,
     rejected: str | os.PathLike[str] | None = None,
     metric: str | None = None,
 ) -> Task:
@@ -61,8 +64,11 @@ def load_table(
         ``"regression"``; ``"binary"``: each target is 0 or 1, also written as false or true, no or yes;
         ``"multiclass"``: one column of any names.
     split
-        ``"random"`` (80/10/10 by ``seed``), ``"scaffold"``, or the name of a column that says ``train``,
-        ``val`` or ``test``.
+        ``"random"`` (80/10/10 by ``seed``; the default), ``"scaffold"``, the name of a column that says
+        ``train``, ``val`` or ``test``, or what :func:`osan.data.task_from_graphs` takes: ``"stratified"``,
+        the file of a split, a mapping to indices. These count the rows from 0, rejected ones included.
+    fold, seed, validate_on_test
+        As there.
     rejected
         Where to write the rejected rows as a CSV of line, smiles and reason; nowhere by default.
     metric
@@ -77,7 +83,7 @@ def load_table(
     columns = [targets] if isinstance(targets, str) else list(targets)
     if not columns:
         raise OsanError("targets must name at least one column")
-    extra = [] if split in ("random", "scaffold") else [split]
+    extra = [str(split)] if _is_column(split, path) else []
     table = read_table(path, [smiles, *columns, *extra])
     y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, smiles, y)
@@ -88,10 +94,24 @@ def load_table(
         raise OsanError(f"{path}: none of its {len(table.lines)} rows can be used ({reasons})")
     from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
 
-    parts = _split(table, smiles, split, rows, seed)
+    graphs = flatten(molecules)
+    if extra or split == "scaffold":
+        check_folds(split, fold, validate_on_test)
+        parts, words = _split_of_rows(table, smiles, str(split), rows), str(split)
+    else:
+        parts, words = own_split(
+            split,
+            graphs.tensors["y"],
+            kind,
+            fold=fold,
+            seed=seed,
+            validate_on_test=validate_on_test,
+            places=rows,
+            count=len(table.lines),
+        )
     return make_task(
         path.name,
-        flatten(molecules),
+        graphs,
         parts,
         kind=kind,
         metric=metric or {**METRIC, "binary": "rocauc"}[kind],
@@ -101,7 +121,7 @@ def load_table(
         classes=classes,
         lines=tuple(table.lines[row] for row in rows),
         normalise=kind == "regression",
-        split=f"{split}, seed {seed}" if split == "random" else split,
+        split=words,
         source=str(path),
         licence="yours",
     )
@@ -203,9 +223,15 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tupl
     return torch.from_numpy(y.T).float(), ()
 
 
-def _split(table: Table, smiles: str, split: str, rows: list[int], seed: int) -> Split:
-    if split == "random":
-        return random_split(len(rows), seed)
+def _is_column(split: Wanted, path: Path) -> bool:
+    """Whether a split is the name of a column: if there is one, or if it can be nothing else."""
+    if not isinstance(split, str) or split in ("random", "scaffold"):
+        return False
+    return has_column(path, split) or not (split == "stratified" or os.path.isfile(split))
+
+
+def _split_of_rows(table: Table, smiles: str, split: str, rows: list[int]) -> Split:
+    """The split by scaffolds, or that in a column."""
     if split == "scaffold":
         return scaffold_split([table.columns[smiles][row] for row in rows])
     names = [table.columns[split][row] for row in rows]

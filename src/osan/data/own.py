@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,10 +13,11 @@ from torch_geometric.data import Data
 
 from osan.data.convert import from_graphs
 from osan.data.flat import FlatDataset, flatten
-from osan.data.published import PYG_CLASSES
-from osan.data.splits import random_split
+from osan.data.own_splits import Wanted, own_split
+from osan.data.saved import plain_list, read_pt
+from osan.data.splits import Split
 from osan.data.table import number, read_text
-from osan.data.task import Features, Kind, Task, make_task
+from osan.data.task import Alphabets, Features, Kind, Task, make_task
 from osan.data.tu import read_tu
 from osan.errors import OsanError
 from osan.graphs import read_graphs
@@ -31,10 +30,13 @@ def load_graphs(
     *,
     labels: str | os.PathLike[str] | None = None,
     kind: Kind = "regression",
+    split: Wanted = None,
+    fold: int | None = None,
     seed: int = 0,
+    validate_on_test: bool = False,
     metric: str | None = None,
 ) -> Task:
-    """Graphs from a file or folder, split 80/10/10 at random by ``seed``.
+    """Graphs from a file or folder, split 80/10/10 at random by ``seed`` unless another split is given.
 
     Parameters
     ----------
@@ -47,60 +49,149 @@ def load_graphs(
         or commas.
     kind
         What the targets are; see :class:`~osan.data.task.Task`. Classes may have any names in ``labels``.
+    split, fold, seed, validate_on_test
+        As in :func:`task_from_graphs`.
     metric
         By default ``"mae"`` for regression, else ``"accuracy"``.
     """
     path = Path(path)
     if kind not in METRIC:
         raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
-    classes: tuple[str, ...] = ()
-    if path.is_dir():
-        raw = path if list(path.glob("*_A.txt")) else path / "raw"
-        graphs = read_tu(raw)
-    elif path.suffix.lower() == ".pt":
-        graphs = flatten(read_pt(path))
-    elif labels is None:
+    if labels is not None and has_targets(path):
+        raise OsanError(f"{path} holds its own targets; leave out the labels {labels}")
+    if labels is None and not has_targets(path):
         raise OsanError(f"{path}: a file of graphs needs labels, a text file with one line per graph")
-    else:
-        plain = read_graphs(path)
-        alphabet = sorted({v for g in plain for v in g.vertex_labels or ()}, key=lambda v: (str(type(v)), v))
-        cells = _label_lines(Path(labels), len(plain))
+    graphs, alphabets = read_own(path)
+    classes: tuple[str, ...] = ()
+    if labels is not None:
+        cells = _label_lines(Path(labels), len(graphs))
         y, classes = _label_targets(cells, kind, Path(labels))
-        graphs = from_graphs(plain, y, alphabet or None)
-    check_targets(graphs, kind, path)
+        graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
+    check_targets(graphs, kind, str(path))
+    parts = own_split(
+        split, graphs.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test
+    )
+    return _task(path.name, graphs, parts, kind, metric, str(path), classes, alphabets)
+
+
+def task_from_graphs(
+    graphs: Sequence[Data],
+    *,
+    kind: Kind = "regression",
+    split: Wanted = None,
+    fold: int | None = None,
+    seed: int = 0,
+    validate_on_test: bool = False,
+    metric: str | None = None,
+    name: str = "graphs",
+) -> Task:
+    """A task from graphs in memory: a list of PyG ``Data``, or any PyG dataset of graphs.
+
+    Parameters
+    ----------
+    graphs
+        Each with ``edge_index``, ``x`` or ``num_nodes``, one row of targets ``y`` and, in all or none,
+        ``edge_attr``. Integer columns are categories, others numbers.
+    kind
+        ``"regression"``, ``"binary"`` or ``"multiclass"``.
+    split
+        ``"random"`` (80/10/10 by ``seed``; the default), ``"stratified"`` (ten folds by ``seed``), the file
+        of a split, or a mapping of ``"train"``, ``"val"`` (or ``"valid"``) and ``"test"`` to indices, such as
+        OGB's ``get_idx_split()`` gives. Graphs in no part are left out; ``Task.split`` tells how many.
+    fold
+        Which of ten stratified folds is tested, from 0; the next is for validation.
+    validate_on_test
+        Take the tested fold for validation, too.
+    metric
+        By default ``"mae"`` for regression, else ``"accuracy"``.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> edges = torch.tensor([[0, 1], [1, 0]])
+    >>> graphs = [Data(x=torch.rand(3, 4), edge_index=edges, y=torch.tensor([float(i)])) for i in range(6)]
+    >>> task = task_from_graphs(graphs, split={"train": [5, 0, 3], "valid": [1], "test": torch.tensor([4])})
+    >>> task.train.y.tolist(), task.vertex_features.width, task.split
+    ([[5.0], [0.0], [3.0]], 4, 'as given, 1 graph in no part')
+    """
+    if kind not in METRIC:
+        raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
+    flat = flatten(plain_list(list(graphs), name))
+    check_targets(flat, kind, name)
+    parts = own_split(split, flat.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test)
+    return _task(name, flat, parts, kind, metric, "in memory")
+
+
+def _task(
+    name: str,
+    graphs: FlatDataset,
+    split: tuple[Split, str],
+    kind: Kind,
+    metric: str | None,
+    source: str,
+    classes: tuple[str, ...] = (),
+    alphabets: Alphabets | None = None,
+) -> Task:
+    """The task over checked graphs; what their features are is read off them."""
     edge_attr = graphs.tensors.get("edge_attr")
     return make_task(
-        path.name,
+        name,
         graphs,
-        random_split(len(graphs), seed),
+        split[0],
         kind=kind,
         metric=metric or METRIC[kind],
         vertex_features=describe(graphs.tensors["x"], "x"),
         edge_features=None if edge_attr is None else describe(edge_attr, "edge_attr"),
         classes=classes,
+        alphabets=alphabets,
         normalise=kind == "regression",
-        split=f"random 80/10/10, seed {seed}",
-        source=str(path),
+        split=split[1],
+        source=source,
         licence="yours",
     )
 
 
-def read_pt(path: Path) -> list[Data]:
-    """A list of PyG ``Data`` written by ``torch.save``; no other class is ever built from the file."""
+def has_targets(path: Path) -> bool:
+    """Whether targets stand with the graphs, so that there are no labels to give."""
+    return path.is_dir() or path.suffix.lower() == ".pt"
+
+
+def read_own(
+    path: Path, alphabets: Alphabets | None = None, targets: bool = True
+) -> tuple[FlatDataset, Alphabets]:
+    """The graphs of a file or folder as :func:`load_graphs` takes it, and the alphabets of their labels.
+
+    Parameters
+    ----------
+    path
+        As there; the targets ``y`` are read where they stand with the graphs.
+    alphabets
+        Those of the graphs that a network was trained on: labels get the same codes, and others are an
+        error. By default the labels that occur.
+    targets
+        Whether there must be targets; if not, none are read.
+    """
+    if path.is_dir():
+        return read_tu(path if list(path.glob("*_A.txt")) else path / "raw", alphabets, targets)
+    if path.suffix.lower() == ".pt":
+        return flatten(read_pt(path, targets)), {}
+    plain = read_graphs(path)
+    found = {v for g in plain for v in g.vertex_labels or ()}
+    if alphabets is None:
+        alphabets = {"x": [sorted(found, key=lambda v: (str(type(v)), v))]} if found else {}
+    elif found and "x" not in alphabets:
+        raise OsanError(f"{path}: vertices have labels, but those that the model was trained on had none")
+    elif not found and "x" in alphabets:
+        raise OsanError(f"{path}: vertices have no labels, but those that the model was trained on had some")
+    known = alphabets["x"][0] if found else None
     try:
-        with warnings.catch_warnings(), torch.serialization.safe_globals(PYG_CLASSES):
-            warnings.simplefilter("ignore")  # on damaged files torch warns of odd pickle protocols
-            content = torch.load(path, weights_only=True, map_location="cpu")
-        if not isinstance(content, list | tuple) or not content:
-            raise OsanError(f"{path}: expected a list of PyG Data, got {type(content).__name__}")
-        return [_plain(data, f"{path}, graph {i}") for i, data in enumerate(content)]
-    except OsanError:
-        raise
-    except FileNotFoundError:
-        raise OsanError(f"{path} does not exist") from None
-    except Exception as error:  # torch and PyG raise nearly anything on damaged files
-        reason = " ".join(str(error).split())[:200]
-        raise OsanError(f"{path}: not a list of PyG Data that can be loaded safely ({reason})") from error
+        flat = from_graphs(plain, torch.zeros(len(plain)), known)
+    except OsanError as error:
+        raise OsanError(f"{path}: {error}") from None
+    return FlatDataset(
+        {name: flat.tensors[name] for name in ("x", "edge_index")}, flat.vertex_ptr, flat.edge_ptr
+    ), alphabets
 
 
 def class_targets(names: Sequence[str | None], where: str) -> tuple[Tensor, tuple[str, ...]]:
@@ -162,7 +253,7 @@ def _label_targets(rows: list[list[str]], kind: Kind, path: Path) -> tuple[Tenso
     return torch.tensor(cells).float(), ()
 
 
-def check_targets(graphs: FlatDataset, kind: Kind, path: Path) -> None:
+def check_targets(graphs: FlatDataset, kind: Kind, path: str) -> None:
     """Raise unless ``y`` is there and fits its kind."""
     if "y" not in graphs.tensors:
         raise OsanError(f"{path}: the graphs have no targets y")
@@ -180,44 +271,3 @@ def check_targets(graphs: FlatDataset, kind: Kind, path: Path) -> None:
     if len(bad):
         graph = int(bad[0])
         raise OsanError(f"{path}, graph {graph}: a {kind} target must be {expected}, got {y[graph].tolist()}")
-
-
-def _check_data(data: Any, where: str) -> None:
-    """Raise unless ``data`` is a ``Data`` whose tensors fit together."""
-    if not isinstance(data, Data):
-        raise OsanError(f"{where}: expected a PyG Data, got {type(data).__name__}")
-    for name in ("edge_index", "y"):
-        if not isinstance(data.get(name), Tensor):
-            raise OsanError(f"{where}: {name} must be a tensor, got {type(data.get(name)).__name__}")
-    edge_index = data.edge_index
-    if edge_index.dtype != torch.long or edge_index.dim() != 2 or len(edge_index) != 2:
-        raise OsanError(
-            f"{where}: edge_index must be int64 of shape (2, arcs), "
-            f"got {edge_index.dtype} of {tuple(edge_index.shape)}"
-        )
-    for name, rows in (("x", None), ("edge_attr", edge_index.shape[1])):
-        value = data.get(name)
-        if value is None:
-            continue
-        if (
-            not isinstance(value, Tensor)
-            or value.dim() not in (1, 2)
-            or value.is_complex()
-            or value.is_sparse
-        ):
-            raise OsanError(f"{where}: {name} must be a dense tensor of shape (rows, columns)")
-        if rows is not None and len(value) != rows:
-            raise OsanError(f"{where}: {name} must have {rows} rows, one per arc, got {len(value)}")
-    if data.get("x") is None and not isinstance(data.get("num_nodes"), int):
-        raise OsanError(f"{where}: the number of vertices is unknown; give x or num_nodes")
-
-
-def _plain(data: Any, where: str) -> Data:
-    """The tensors that count, once checked, with integers as int64 and numbers as float32."""
-    _check_data(data, where)
-    out = Data(edge_index=data.edge_index, num_nodes=int(data.num_nodes))
-    for name in ("x", "edge_attr", "y"):
-        value = data.get(name)
-        if value is not None:
-            out[name] = value.detach().float() if value.is_floating_point() else value.detach().long()
-    return out

@@ -13,6 +13,7 @@ from osan.errors import OsanError
 
 Split = dict[str, Tensor]
 PARTS = ("train", "val", "test")
+SYNONYMS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
 
 
 def random_split(count: int, seed: int, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)) -> Split:
@@ -91,26 +92,33 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
 
 def given_split(names: Sequence[str], where: str, lines: Sequence[int]) -> Split:
     """The split that a column of ``train``, ``val`` (or ``valid``, ``validation``) and ``test`` gives."""
-    synonyms = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
     parts: dict[str, list[int]] = {part: [] for part in PARTS}
     for i, name in enumerate(names):
-        part = synonyms.get(name.strip().lower())
+        part = SYNONYMS.get(name.strip().lower())
         if part is None:
             raise OsanError(f"{where}, line {lines[i]}: the split must be train, val or test, got {name!r}")
         parts[part].append(i)
-    return checked({part: torch.tensor(index, dtype=torch.long) for part, index in parts.items()}, len(names))
+    index = {part: torch.tensor(places, dtype=torch.long) for part, places in parts.items()}
+    return checked(index, len(names), where=f"{where}: ")
 
 
-def checked(split: Split, count: int, overlap: bool = False) -> Split:
-    """``split`` if no part is empty, every index exists and, unless ``overlap``, parts are disjoint."""
+def checked(split: Split, count: int, overlap: bool = False, where: str = "") -> Split:
+    """``split`` if no part is empty, every index exists and, unless ``overlap``, parts are disjoint.
+
+    What is wrong is said after the text ``where``.
+    """
     for part in PARTS:
         if not len(split[part]):
-            raise OsanError(f"the {part} part of the split is empty ({count} graphs in all)")
+            raise OsanError(f"{where}the {part} part of the split is empty ({count} graphs in all)")
     every = torch.cat([split[part] for part in PARTS])
-    if int(every.min()) < 0 or int(every.max()) >= count:
-        raise OsanError(f"the split names graph {int(every.max())}, but the graphs are 0 to {count - 1}")
-    if not overlap and len(torch.unique(every)) != len(every):
-        raise OsanError("the parts of the split overlap")
+    wrong = every[(every < 0) | (every >= count)]
+    if len(wrong):
+        raise OsanError(f"{where}the split names graph {int(wrong[0])}, but the graphs are 0 to {count - 1}")
+    graphs, often = torch.unique(every, return_counts=True)
+    if not overlap and len(graphs) != len(every):
+        graph = int(graphs[often > 1][0])
+        within = " and ".join(part for part in PARTS for _ in range(int((split[part] == graph).sum())))
+        raise OsanError(f"{where}the parts of the split overlap: graph {graph} is in {within}")
     return split
 
 

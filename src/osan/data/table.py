@@ -92,6 +92,15 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     return Table(path, cells, lines[1:], separator == ";", *kept)
 
 
+def has_column(path: Path, name: str) -> bool:
+    """Whether a table has (exactly one) column of that name."""
+    try:
+        read_table(path, [name])
+    except OsanError:
+        return False
+    return True
+
+
 def _separator(text: str, columns: Sequence[str]) -> str:
     for separator in (",", ";", "\t"):
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)

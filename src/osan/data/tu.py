@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
+from torch import Tensor
 from torch_geometric.io import read_tu_data
 
 from osan.data.flat import FlatDataset, from_collated
 from osan.data.rows import read_rows
+from osan.data.task import Alphabets
 from osan.errors import OsanError
 
 # Optional files: does a file have one line per vertex, per arc or per graph?
@@ -90,15 +94,73 @@ def check_tu(folder: Path, prefix: str) -> int:
     return graphs
 
 
-def read_tu(folder: Path) -> FlatDataset:
-    """The graphs of a TU folder, read by PyG after :func:`check_tu`; ``y`` has one row per graph."""
+def read_tu(
+    folder: Path, alphabets: Alphabets | None = None, targets: bool = True
+) -> tuple[FlatDataset, Alphabets]:
+    """The graphs of a TU folder, read by PyG after :func:`check_tu`, and the alphabets of their labels.
+
+    Labels become one-hot columns behind the attributes; ``y`` has one row per graph, if ``targets`` are
+    asked for.
+    With the ``alphabets`` of another folder labels get the columns that they have there, or are an error.
+    """
     prefix = tu_prefix(folder)
     graphs = check_tu(folder, prefix)
-    data, slices, _ = read_tu_data(str(folder), prefix)
-    if data.y is None:
+    data, slices, sizes = read_tu_data(str(folder), prefix)
+    found: dict[str, list[range]] = {}
+    for name, labels in (("x", "node_labels"), ("edge_attr", "edge_labels")):
+        path = folder / f"{prefix}_{labels}.txt"
+        if path.is_file():
+            rows = read_rows(path, integers=True)
+            found[name] = [range(low, high + 1) for low, high in zip(rows.min(0), rows.max(0), strict=True)]
+        if alphabets is not None:
+            width = sizes[f"num_{labels}"]
+            new = _recoded(data.get(name), width, found.get(name, []), alphabets.get(name, []), path)
+            if new is not None:
+                data[name] = new
+    if not targets:
+        data.y = torch.zeros(graphs)
+    elif data.y is None:
         raise OsanError(
             f"{folder}: neither {prefix}_graph_labels.txt nor {prefix}_graph_attributes.txt found"
         )
     # PyG takes as many targets as vertices for targets of the vertices.
     data.y = data.y.reshape(graphs, -1)
-    return from_collated(data, slices)
+    flat = from_collated(data, slices)
+    if not targets:
+        tensors = {name: tensor for name, tensor in flat.tensors.items() if name != "y"}
+        flat = FlatDataset(tensors, flat.vertex_ptr, flat.edge_ptr)
+    codes = {name: [list(map(int, labels)) for labels in columns] for name, columns in found.items()}
+    return flat, codes if alphabets is None else alphabets
+
+
+def _recoded(
+    values: Tensor | None,
+    width: int,
+    found: Sequence[range],
+    wanted: Sequence[Sequence[Hashable]],
+    path: Path,
+) -> Tensor | None:
+    """The last ``width`` columns, one-hot over ``found``, as one-hot columns over ``wanted``."""
+    if len(found) != len(wanted):
+        raise OsanError(
+            f"{path}: expected {len(wanted)} label(s) per line, as in what the model was trained on, "
+            f"got {len(found)}"
+        )
+    if values is None or not found:
+        return values
+    columns = [values[:, : values.shape[1] - width]]
+    for block, here, there in zip(
+        torch.split(values[:, values.shape[1] - width :], list(map(len, found)), 1),
+        found,
+        wanted,
+        strict=True,
+    ):
+        place = {label: i for i, label in enumerate(there)}
+        new = block.new_zeros(len(block), len(there))
+        for i, label in enumerate(here):
+            if label in place:
+                new[:, place[label]] = block[:, i]
+            elif bool(block[:, i].any()):
+                raise OsanError(f"{path}: the label {label} did not occur in what the model was trained on")
+        columns.append(new)
+    return torch.cat(columns, dim=1)

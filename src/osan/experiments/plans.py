@@ -11,13 +11,15 @@ from osan.errors import OsanError
 from osan.experiments.recipes import settings_named
 from osan.experiments.sweep import Job, parse_seeds, plan
 from osan.training.settings import Section, Settings, checked, read_tree
+from osan.training.tasks import located
 
 
 class Group(Section):
     """Runs that belong together.
 
-    ``runs`` are keys as ``osan recipes`` lists them, or of the same form; ``set`` changes settings, as in
-    ``{"network.width" = 64}``, and ``name`` is then added to the keys (the changes themselves, if not given).
+    ``runs`` are keys as ``osan recipes`` lists them, or of the same form, where the dataset may be the path
+    of a file (from the current folder); ``set`` changes settings, as in ``{"network.width" = 64}``, and
+    ``name`` is then added to the keys (the changes themselves, if not given).
     """
 
     runs: list[str]
@@ -28,9 +30,9 @@ class Group(Section):
     def settings(self) -> list[Settings]:
         """The settings of every run, for seed 0."""
         out = [settings_named(key) for key in self.runs]
-        if not self.set:
-            return out
-        return [each.varied(self.set, self.name and f"{each.name}/{self.name}") for each in out]
+        if self.set:
+            out = [each.varied(self.set, self.name and f"{each.name}/{self.name}") for each in out]
+        return [located(each) for each in out]
 
 
 class Plan(Section):
@@ -45,8 +47,8 @@ def read_plan(path: Path) -> list[Group]:
     Raises
     ------
     OsanError
-        If the file cannot be read, has unknown keys, runs or seeds, or two groups share a run folder but not
-        its settings.
+        If the file cannot be read, has unknown keys, runs, datasets or seeds, or two groups share a run
+        folder but not its settings.
     """
     groups = checked(Plan, read_tree(path), str(path)).groups
     seen: dict[str, Settings] = {}

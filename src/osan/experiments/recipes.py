@@ -70,6 +70,11 @@ _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
     },
 }
 _RUNS = {"exp": 50}
+# Keys; the dataset may be a path.
+_BASELINE = re.compile(r"(?P<dataset>.+)/(?P<network>[^/]+)/baseline")
+_SELECTION = re.compile(
+    r"(?P<dataset>.+)/(?P<network>gin|gcn|pna|ds-gnn)/(?P<method>[^/]+)/(?P<policy>[^/]+)(?:/x(?P<count>\d+))?"
+)
 
 
 @dataclass(frozen=True)
@@ -117,27 +122,34 @@ def recipe(key: str) -> Recipe:
 def settings_named(key: str) -> Settings:
     """The settings behind a key: a recipe, or a run of the same form that the paper does not have.
 
+    The dataset may be the path of a file.
+
     >>> settings_named("ogbg-molesol/gin/simple/delete-1-vertex/x3").selection.estimator
     'simple'
+    >>> settings = settings_named("data/mols.csv/gin/imle/delete-1-vertex/x3")
+    >>> settings.data.dataset, settings.name
+    ('data/mols.csv', 'mols.csv/gin/imle/delete-1-vertex/x3')
     """
     if key in recipes():
         return recipes()[key].settings
-    match key.split("/"):
-        case [dataset, downstream, "baseline"]:
-            return settings_for(dataset, downstream=downstream)
-        case [dataset, downstream, method, words, *count]:
-            estimator = method.removesuffix("-no-auxiliary")
-            text = re.sub(r"(\d+) ego", r"\1-ego", words.replace("-", " "))
-            many = "all" if method == "all" else "".join(count).removeprefix("x") or "1"
-            settings = settings_for(
-                dataset,
-                f"{text} x {many}",
-                "imle" if method == "all" else estimator,
-                downstream=downstream,
-                auxiliary=estimator == method,
-            )
-            if settings.name == key:
-                return settings
+    found = _BASELINE.fullmatch(key)
+    if found:
+        return settings_for(found["dataset"], downstream=found["network"])
+    found = _SELECTION.fullmatch(key)
+    if found:
+        dataset, method = found["dataset"], found["method"]
+        estimator = method.removesuffix("-no-auxiliary")
+        text = re.sub(r"(\d+) ego", r"\1-ego", found["policy"].replace("-", " "))
+        settings = settings_for(
+            dataset,
+            f"{text} x {'all' if method == 'all' else found['count'] or '1'}",
+            "imle" if method == "all" else estimator,
+            downstream=found["network"],
+            auxiliary=estimator == method,
+        )
+        # Nothing is left over, and nothing else is meant: the folder of the path is not in the name.
+        if settings.name == key.removeprefix(dataset.removesuffix(settings.name.split("/")[0])):
+            return settings
     return recipe(key).settings
 
 

@@ -1,4 +1,4 @@
-"""Predictions for new molecules, with the spread over samples; rows that cannot be used are reported."""
+"""Predictions for new molecules and graphs, with the spread over samples; unusable rows are reported."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     if not takes_molecules(info):
         raise OsanError(
             f"the model was trained on {info.dataset}, whose graphs do not carry the features that molecules "
-            "in a table get; train on a table or an OGB dataset"
+            "in a table get; train on a table or an OGB dataset, or give a file of graphs"
         )
     none = torch.zeros(len(table.lines), 1)
     molecules, places, bad = read_molecules(table, smiles, none)
@@ -119,7 +119,12 @@ def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:
     """Why a molecule cannot be predicted; empty if it can."""
     if bool((x[:, 0] == _UNKNOWN_ATOM).any()):
         return "unknown atom"
-    policy = Policy.parse(settings.selection.policy) if settings.selection.policy else None
-    if policy is not None and policy.ordered and len(x) > info.num_ranks:
+    if len(x) > most_vertices(settings, info):
         return f"more than the {info.num_ranks} atoms that the ordered model knows ranks for"
     return ""
+
+
+def most_vertices(settings: Settings, info: TaskInfo) -> float:
+    """How many vertices a graph may have: an ordered model knows the ranks that it has seen."""
+    policy = settings.selection.policy
+    return info.num_ranks if policy and Policy.parse(policy).ordered else float("inf")

@@ -43,8 +43,9 @@ class DataSettings(Section):
     """Which graphs, and how they are split.
 
     ``dataset`` is a name that :func:`osan.data.load` knows, or the path of a table of molecules or a file of
-    graphs. ``fold = "seed"`` tests the fold ``seed % 10`` of the split with seed ``seed // 10``, so the runs
-    0 to 49 are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
+    graphs. ``split`` is a name that it has; for one's own also the file of a split, or a column of the table.
+    ``fold = "seed"`` tests the fold ``seed % 10`` of the split with seed ``seed // 10``, so the runs 0 to 49
+    are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
     """
 
     dataset: str = "planted-motif"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from osan.data import Features, Normalisation, Task, load, load_graphs, load_table, names
-from osan.data.table import is_table
+from osan.data.table import has_column, is_table
 from osan.errors import OsanError
 from osan.training.settings import Settings
 
@@ -35,33 +36,30 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
         Where to list the rows of a table that cannot be used.
     """
     wanted = settings.data
-    if wanted.dataset in names():
-        fold, seed = wanted.fold, wanted.seed
-        if fold == "seed":
-            fold, seed = settings.seed % 10, settings.seed // 10
-        task = load(
-            wanted.dataset,
-            data,
-            split=wanted.split,
-            fold=fold,
-            seed=seed,
-            validate_on_test=wanted.validate_on_test,
-            **wanted.options,
-        )
-    elif not Path(wanted.dataset).exists():
-        raise OsanError(f"data.dataset: {wanted.dataset!r} is neither a file nor one of {', '.join(names())}")
-    elif is_table(wanted.dataset):
-        task = load_table(
-            wanted.dataset,
-            wanted.smiles,
-            wanted.targets or ["y"],
-            kind=wanted.kind,
-            split=wanted.split or "random",
-            seed=wanted.seed,
-            rejected=rejected,
+    fold, seed = wanted.fold, wanted.seed
+    if fold == "seed":
+        fold, seed = settings.seed % 10, settings.seed // 10
+    chosen: dict[str, Any] = {
+        "split": wanted.split,
+        "fold": fold,
+        "seed": seed,
+        "validate_on_test": wanted.validate_on_test,
+    }
+    path = own_file(wanted.dataset)
+    if path is None:
+        task = load(wanted.dataset, data, **chosen, **wanted.options)
+    elif wanted.options:
+        raise OsanError(f"data.options: {path} has none, got {', '.join(wanted.options)}")
+    elif not is_table(path):
+        task = load_graphs(path, labels=wanted.labels, kind=wanted.kind, **chosen)
+    elif wanted.labels is not None:
+        raise OsanError(
+            f"data.labels: the targets of {path} are columns (data.targets), got {wanted.labels!r}"
         )
     else:
-        task = load_graphs(wanted.dataset, labels=wanted.labels, kind=wanted.kind, seed=wanted.seed)
+        task = load_table(
+            path, wanted.smiles, wanted.targets or ["y"], kind=wanted.kind, rejected=rejected, **chosen
+        )
     if wanted.metric is not None:
         if wanted.metric not in _METRICS[task.kind]:
             allowed = " or ".join(_METRICS[task.kind])
@@ -75,13 +73,51 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
     return replace(task, train=train, val=task.val[few], test=task.test[few], normalisation=scale)
 
 
+def own_file(dataset: str) -> Path | None:
+    """The file or folder that a dataset is; ``None`` if it is a name that is known.
+
+    Raises
+    ------
+    OsanError
+        If it is neither.
+    """
+    if dataset in names():
+        return None
+    path = Path(dataset)
+    if not dataset or not path.exists():
+        raise OsanError(f"data.dataset: {dataset!r} is neither a file nor one of {', '.join(names())}")
+    return path
+
+
+def located(settings: Settings) -> Settings:
+    """The same settings, from the current folder, with the paths of one's own files in full.
+
+    Raises
+    ------
+    OsanError
+        If the dataset is neither known nor a file.
+    """
+    wanted, path = settings.data, own_file(settings.data.dataset)
+    if path is None:
+        return settings
+    changes = {"data.dataset": str(path.resolve())}
+    if wanted.labels is not None:
+        changes["data.labels"] = str(Path(wanted.labels).resolve())
+    split = wanted.split
+    # A column of the table has that name first.
+    if split and os.path.isfile(split) and not (is_table(path) and has_column(path, split)):
+        changes["data.split"] = str(Path(split).resolve())
+    return settings.changed(changes)
+
+
 @dataclass(frozen=True)
 class TaskInfo:
     """What is needed of a task to build its network and read its predictions; stored beside the weights.
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
     vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalised, ``classes`` where
-    they have no names. ``fingerprint`` is that of the data the network was trained on.
+    they have no names. ``fingerprint`` is that of the data the network was trained on, ``alphabets`` says
+    which labels of a file of graphs their codes stand for, ``split`` in words how the graphs were split.
     """
 
     dataset: str
@@ -98,6 +134,8 @@ class TaskInfo:
     num_ranks: int
     classes: tuple[str, ...] = ()
     fingerprint: str = ""
+    alphabets: Mapping[str, Any] = field(default_factory=dict)
+    split: str = ""
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -121,6 +159,8 @@ class TaskInfo:
             num_ranks=max(int(part.num_vertices.max()) for part in task.splits.values()),
             classes=task.classes,
             fingerprint=task.fingerprint,
+            alphabets=task.alphabets,
+            split=task.split,
         )
 
     @property

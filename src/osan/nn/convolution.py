@@ -48,6 +48,11 @@ class EdgeRows:
     rows: Tensor
     index: Tensor
 
+    @staticmethod
+    def apart(rows: Tensor) -> EdgeRows:
+        """One row per copied edge, as they are."""
+        return EdgeRows(rows, torch.arange(len(rows), device=rows.device))
+
     def encoded(self, encoder: Module, width: int) -> EdgeRows:
         """The rows through an encoder."""
         return EdgeRows(encoded(encoder, self.rows, "edge_encoder", width), self.index)
@@ -275,13 +280,13 @@ def convolve(
 
 
 def _rows_of(features: Tensor, bag: SubgraphBag) -> EdgeRows:
-    """Features of copied edges as rows that all differ."""
+    """Features that a user hands over, once it is clear that they are those of copied edges."""
     if features.dim() != 2 or len(features) != bag.num_copied_edges:
         raise OsanError(
             f"edges: expected shape [{bag.num_copied_edges}, d], one row per copied edge as in "
             f"batch.edge_attr[bag.edge], got {list(features.shape)}"
         )
-    return EdgeRows(features, torch.arange(len(features), device=features.device))
+    return EdgeRows.apart(features)
 
 
 def _marked(
@@ -306,5 +311,4 @@ def _marked(
 
 def edge_mark_rows(edges: EdgeRows, mark: Tensor, vector: Parameter) -> EdgeRows:
     """Encoded edge features with a learned vector added to marked edges, one row per copied edge."""
-    rows = edges.full() + mark.to(vector.dtype)[:, None] * vector
-    return EdgeRows(rows, torch.arange(len(rows), device=rows.device))
+    return EdgeRows.apart(edges.full() + mark.to(vector.dtype)[:, None] * vector)

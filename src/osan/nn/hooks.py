@@ -63,7 +63,7 @@ def _along(found: Any, edge_index: Tensor, weight: Tensor) -> Tensor | None:
     """
     if found is edge_index:
         return weight
-    if not isinstance(found, Tensor) or found.is_sparse or found.dim() != 2:
+    if not isinstance(found, Tensor) or found.layout != torch.strided:
         return None
     loop = edge_index[0] == edge_index[1]
     for kept in (torch.ones_like(loop), ~loop):

@@ -235,7 +235,8 @@ def convolve(
     Examples
     --------
     >>> from osan import bags
-    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), edge_attr=torch.eye(4))
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> path.edge_attr = torch.eye(4)
     >>> bag = bags.all_subsets(path, k=1)
     >>> conv = GINEConv(torch.nn.Linear(8, 8), edge_dim=4)
     >>> convolve(conv, torch.ones(bag.num_copies, 8), bag, path.edge_attr[bag.edge]).shape

@@ -304,13 +304,14 @@ class DataDrivenOSAN(nn.Module):
 @torch.compiler.disable
 def _warn_if_ignored(prediction: Tensor, choice: Tensor) -> None:
     """Warn of a prediction through which no gradient comes back to the choice."""
-    if choice.grad_fn is None:
+    sought = choice.grad_fn
+    if sought is None:
         return
     waiting: list[Any] = [prediction.grad_fn]
     seen: set[Any] = {None}
     while waiting:
         node = waiting.pop()
-        if node is choice.grad_fn:
+        if node is sought:
             return
         if node not in seen:
             seen.add(node)

@@ -84,8 +84,8 @@ class Selection(nn.Module):
         self.own_pose = pose
         if pose is not None and isinstance(estimator, SIMPLE | StraightThrough | ScoreFunction):
             raise OsanError(
-                f"pose: {type(estimator).__name__} is for the subsets of a policy, not for choices of your own; "
-                "use IMLE, which needs a solver only"
+                f"pose: {type(estimator).__name__} is for subsets of a given size, not for choices of your "
+                "own; use IMLE, which needs a solver only"
             )
         if pose is not None and self.policy.count == "all":
             raise OsanError(
@@ -99,7 +99,8 @@ class Selection(nn.Module):
         problem = self.own_pose(self.policy, batch)
         if not isinstance(problem, Problem):
             raise OsanError(
-                f"pose: expected a function from a policy and a batch to a Problem, it gave {type(problem).__name__}"
+                "pose: expected a function from a policy and a batch to a Problem, but it gave "
+                f"{type(problem).__name__}"
             )
         return problem
 

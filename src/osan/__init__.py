@@ -3,4 +3,16 @@
 The combinatorial half lives in :mod:`osan.wl` (no torch needed), the neural half in :mod:`osan.nn`.
 """
 
+import importlib
+from types import ModuleType
+
 __version__ = "0.1.0"
+
+_ROOMS = ("bags", "data", "experiments", "graphs", "nn", "report", "selection", "training", "wl")
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A room on first use, ``osan.nn``: importing all of them at once would take seconds and need torch."""
+    if name in _ROOMS:
+        return importlib.import_module(f"osan.{name}")
+    raise AttributeError(f"module 'osan' has no attribute {name!r}")

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from osan.errors import OsanError
 from osan.nn.norm import BagBatchNorm
 
 relu = torch.nn.functional.relu
@@ -85,3 +86,9 @@ def test_other_types_take_the_composed_way(masked):
     assert torch.allclose(out.double(), expected, rtol=4 * torch.finfo(torch.bfloat16).eps, atol=0.05)
     assert torch.allclose(half.running_mean.double(), norm.running_mean, atol=0.01)
     assert torch.allclose(half.running_var.double(), norm.running_var, atol=0.05)
+
+
+@pytest.mark.parametrize("kept", [torch.tensor([True]), torch.ones(3)])
+def test_masks_of_another_shape_or_type_are_refused(kept):
+    with pytest.raises(OsanError, match=r"kept: expected bool of shape \(3,\)"):
+        BagBatchNorm(2)(torch.randn(3, 2), kept)

@@ -214,9 +214,10 @@ def test_sum_of_messages_against_plain_torch(featured, weighted, dtype):
     torch.manual_seed(0)
     edge_index = torch.randint(0, 7, (2, 20))
     h = torch.randn(7, 5, dtype=dtype, requires_grad=True)
-    feature = torch.randn(4, 5, dtype=dtype, requires_grad=True) if featured else None
+    # By columns, not by rows, and every other one of many: strides of any kind.
+    feature = torch.randn(5, 4, dtype=dtype).t().requires_grad_() if featured else None
     index = torch.randint(0, 4, (20,)) if featured else None
-    weight = torch.rand(20, dtype=dtype, requires_grad=True) if weighted else None
+    weight = torch.rand(40, dtype=dtype)[::2].requires_grad_() if weighted else None
     own = torch.tensor([0.7], dtype=dtype, requires_grad=True)
     found = sum_of_messages(h, edge_index, feature=feature, index=index, weight=weight, own=own)
     message = h[edge_index[0]]

@@ -77,6 +77,8 @@ def test_the_command(molesol, tmp_path):
     tex = run(table, "--against", "ogbg-molesol/gin/baseline", "--format", "latex")
     assert r"-0.050 $\pm$ 0.050" in tex
     assert tex.startswith(r"\begin{tabular}{llrrr")
+    assert run(table, "--columns", "here,run", "--format", "latex").startswith(r"\begin{tabular}{rl}")
+    assert "no column 'mean'; there are run, metric, here, paper" in run(table, "--columns", "mean", code=1)
     other = rows[0]["name"]
     (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))
     assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))
@@ -85,6 +87,15 @@ def test_the_command(molesol, tmp_path):
     run(table, "--out", picture)
     assert "gin/imle/delete-1-vertex/x3" in picture.read_text()
     assert "ends in .svg or .png" in run(table, "--out", tmp_path / "runs.gif", code=1)
+
+
+def test_columns_without_any_figure_are_left_out(write_run, tmp_path):
+    """A comparison of one's own has nothing to do with the paper."""
+    write_run(
+        tmp_path, recipe("ogbg-molesol/gin/baseline").settings.varied({"network.width": 8}, "mine"), 0.5
+    )
+    result = CliRunner().invoke(app, ["runs", str(tmp_path), "--format", "markdown"])
+    assert result.stdout.splitlines()[0] == "| run | metric | here | runs | epochs | hours | ms per graph |"
 
 
 def test_differences_are_over_common_seeds_of_one_dataset(molesol, write_run):

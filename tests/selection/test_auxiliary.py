@@ -1,5 +1,7 @@
 """Auxiliary losses against their definitions."""
 
+from itertools import combinations, product
+
 import networkx as nx
 import pytest
 import torch
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
 from osan.selection import IMLE, Noise, Selection, cosine_similarity, uniform_divergence
-from osan.selection.ground import vertices
+from osan.selection.ground import undirected_edges, vertices
 
 
 @settings(deadline=None, max_examples=30)
@@ -74,3 +76,40 @@ def test_diversity_is_told_apart():
     for loss in (cosine_similarity, uniform_divergence):
         assert loss(same, ground) > loss(apart, ground)
         assert loss(apart, ground).item() == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize(("ground_of", "rows"), [(vertices, 7), (undirected_edges, 14)])
+def test_weight_of_the_sum_of_divergences_over_sizes(ground_of, rows):
+    """w times the sum over graphs of KL / n is a mean with weight w * B / n, gradients included.
+
+    For edges n counts both directions, over which that KL is taken, too.
+    """
+    graphs, w = 4, 10.0
+    batch = Batch.from_data_list([data(nx.cycle_graph(7)) for _ in range(graphs)])
+    ground = ground_of(batch)
+    mask = torch.randint(0, 2, (ground.num_elements, 3), generator=torch.Generator().manual_seed(0)).double()
+    choice = ground.spread(mask).requires_grad_()
+    graph = batch.batch[batch.edge_index[0]] if rows == 14 else batch.batch
+    uniform = torch.full((rows,), 1 / rows, dtype=torch.float64)
+    expected = w * sum(
+        torch.nn.functional.kl_div(
+            torch.log_softmax(choice[graph == each].sum(1), 0), uniform, reduction="batchmean"
+        )
+        for each in range(graphs)
+    )
+    found = w * graphs / rows * IMLE().join(uniform_divergence(ground.gather(choice), ground))
+    assert found.item() == pytest.approx(expected.item(), rel=1e-12)
+    slopes = [torch.autograd.grad(each, choice)[0] for each in (found, expected)]
+    assert torch.allclose(*slopes, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 1), (6, 2), (7, 3)])
+def test_cosines_of_masks_that_leave_out_k_of_n(n, k):
+    """They fill [(n - 2k) / (n - k), 1]: with one vertex deleted the loss can change by 1 / (n - 1)."""
+    ground = vertices(data(nx.empty_graph(n)))
+    masks = [[float(vertex not in left_out) for vertex in range(n)] for left_out in combinations(range(n), k)]
+    found = [
+        cosine_similarity(torch.tensor(pair, dtype=torch.float64).T, ground).item()
+        for pair in product(masks, masks)
+    ]
+    assert (min(found), max(found)) == pytest.approx(((n - 2 * k) / (n - k), 1.0), abs=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osan.report.records import Group, Record
+
+
+_MOST = ("run", "metric", "here", "paper", "runs", "difference")
+_TEXT = ("run", "metric")
 
 
 class Format(StrEnum):
@@ -36,6 +40,9 @@ def runs(
     against: Annotated[
         str,
         typer.Option(metavar="NAME", help="Also the difference to this setting, over common seeds."),
+    ] = "",
+    columns: Annotated[
+        str, typer.Option(metavar="NAMES", help="Only these columns, such as run,here,runs.")
     ] = "",
     out: Annotated[Path | None, typer.Option(help="Draw here and paper into this .svg or .png file.")] = None,
     json: Json = False,
@@ -65,23 +72,39 @@ def runs(
     elif format is Format.csv:
         typer.echo(to_csv(shown), nl=False)
     else:
-        header, rows = _each_cells(records) if each else _group_cells(groups)
+        cells = _each_cells(records) if each else _group_cells(groups)
+        # A terminal has room for what matters most; the rest is in the other formats.
+        most = list(cells) if each or format is not Format.text else [name for name in _MOST if name in cells]
+        header = most if not columns else _chosen(columns, list(cells))
+        rows = list(zip(*(cells[name] for name in header), strict=True))
         if format is Format.markdown:
             typer.echo(markdown_table(header, rows))
-            return
-        if format is Format.latex:
-            typer.echo(latex_table(header, rows, left=2))
-            return
-        from rich.table import Table
+        elif format is Format.latex:
+            typer.echo(latex_table(header, rows, left=_TEXT))
+        else:
+            _print(header, rows)
 
-        # A terminal has room for what matters most; the rest is in the other formats.
-        most = slice(6 if against else 5)
-        drawn = Table()
-        for i, heading in enumerate(header[most]):
-            drawn.add_column(heading, justify="left" if i < 2 else "right", no_wrap=i > 0, overflow="fold")
-        for cells in rows:
-            drawn.add_row(*cells[most])
-        console().print(drawn)
+
+def _chosen(columns: str, known: list[str]) -> list[str]:
+    from osan.errors import OsanError
+
+    wanted = [name.strip() for name in columns.split(",")]
+    for name in wanted:
+        if name not in known:
+            raise OsanError(f"--columns: there is no column {name!r}; there are {', '.join(known)}")
+    return wanted
+
+
+def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+
+    table = Table()
+    for i, heading in enumerate(header):
+        justify: Literal["left", "right"] = "left" if heading in _TEXT else "right"
+        table.add_column(heading, justify=justify, no_wrap=i > 0, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
@@ -92,51 +115,42 @@ def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
     write_bytes(path, rendered(comparison(groups), suffix))
 
 
-def _group_cells(groups: Sequence[Group]) -> tuple[list[str], list[list[str]]]:
+def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
+    """The columns by name; those that may be empty are there only if some group has a figure."""
     from osan.report.table import figure
 
-    compared = any(group.difference is not None for group in groups)
-    header = ["run", "metric", "here", "paper", "runs", *(["difference"] if compared else [])]
-    header += ["epochs", "hours", "ms per graph"]
     optional = {
-        "samples apart": [group.separate for group in groups],
-        "selected on test": [group.best_test for group in groups],
-        "gradients": [group.gradients for group in groups],
+        "paper": [figure(group.paper, group.paper_std, 3) for group in groups],
+        "difference": [_difference(group) for group in groups],
+        "samples apart": [_number(group.separate, 3) for group in groups],
+        "selected on test": [_number(group.best_test, 3) for group in groups],
+        "gradients": [_number(group.gradients, 3) for group in groups],
     }
-    more = {name: values for name, values in optional.items() if any(each is not None for each in values)}
-    rows = [
-        [
-            group.name,
-            group.metric,
-            figure(group.mean, group.std, 3),
-            figure(group.paper, group.paper_std, 3),
-            str(group.runs),
-            *([_difference(group)] if compared else []),
-            f"{group.epochs:.0f}",
-            _number(group.hours, 2),
-            _number(group.inference, 2),
-            *(_number(values[i], 3) for values in more.values()),
-        ]
-        for i, group in enumerate(groups)
-    ]
-    return [*header, *more], rows
+    columns = {
+        "run": [group.name for group in groups],
+        "metric": [group.metric for group in groups],
+        "here": [figure(group.mean, group.std, 3) for group in groups],
+        "paper": optional["paper"],
+        "runs": [str(group.runs) for group in groups],
+        "difference": optional["difference"],
+        "epochs": [f"{group.epochs:.0f}" for group in groups],
+        "hours": [_number(group.hours, 2) for group in groups],
+        "ms per graph": [_number(group.inference, 2) for group in groups],
+    } | optional
+    return {name: cells for name, cells in columns.items() if name not in optional or any(cells)}
 
 
-def _each_cells(records: Sequence[Record]) -> tuple[list[str], list[list[str]]]:
-    header = ["run", "metric", "test", "validation", "seed", "epochs", "best epoch", "seconds per epoch"]
-    return header, [
-        [
-            each.name,
-            each.metric,
-            f"{each.value:.4f}",
-            f"{each.validation:.4f}",
-            str(each.seed),
-            str(each.epochs),
-            str(each.best_epoch + 1),
-            _number(each.epoch_seconds, 2),
-        ]
-        for each in records
-    ]
+def _each_cells(records: Sequence[Record]) -> dict[str, list[str]]:
+    return {
+        "run": [each.name for each in records],
+        "metric": [each.metric for each in records],
+        "test": [f"{each.value:.4f}" for each in records],
+        "validation": [f"{each.validation:.4f}" for each in records],
+        "seed": [str(each.seed) for each in records],
+        "epochs": [str(each.epochs) for each in records],
+        "best epoch": [str(each.best_epoch + 1) for each in records],
+        "seconds per epoch": [_number(each.epoch_seconds, 2) for each in records],
+    }
 
 
 def _difference(group: Group) -> str:

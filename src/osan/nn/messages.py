@@ -111,7 +111,11 @@ class _SumOfMessages(torch.autograd.Function):
         h, source, target, feature, index, weight, own = ctx.saved_tensors
         gradient = gradient.contiguous()
         to_h = gradient * own
-        to_feature, to_weight = (None if t is None else torch.zeros_like(t) for t in (feature, weight))
+        # In rows, whatever the strides of the inputs: the loop below writes into these very arrays.
+        to_feature, to_weight = (
+            None if t is None else torch.zeros_like(t, memory_format=torch.contiguous_format)
+            for t in (feature, weight)
+        )
         _backward(
             *map(_array, (gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight))
         )

@@ -19,6 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d
 
+from osan.errors import OsanError
+
 Activation = Callable[[Tensor], Tensor]
 
 # Rows that stay in the innermost cache between two passes, and whose sums lose little to rounding.
@@ -46,6 +48,9 @@ class BagBatchNorm(BatchNorm1d):
     @torch.compiler.disable  # numba's loops cannot be traced
     def forward(self, h: Tensor, kept: Tensor | None = None, activation: Activation | None = None) -> Tensor:
         """Normalise ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
+        if kept is not None and (kept.shape != h.shape[:1] or kept.dtype != torch.bool):
+            expected, found = f"bool of shape {tuple(h.shape[:1])}", f"{kept.dtype} of {tuple(kept.shape)}"
+            raise OsanError(f"kept: expected {expected}, one per copy, got {found}")
         h = h.to(self.weight.dtype)  # under autocast layers hand on fewer digits than statistics need
         compiled = h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64)
         statistics = (_statistics_compiled if compiled else _statistics)(h, kept) if self.training else None

@@ -12,7 +12,6 @@ from torch_geometric.data import Data
 
 from osan.data import flatten
 from osan.errors import OsanError
-from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
 from osan.training.run import load_model
 from osan.training.settings import Settings
@@ -76,7 +75,7 @@ def first_arcs(edge_index: Tensor) -> dict[tuple[int, int], int]:
     return out
 
 
-def explain(folder: Path, which: str, samples: int = 100, data: Path | None = None) -> Frequencies:
+def explain(folder: str | Path, which: str, samples: int = 100, data: Path | None = None) -> Frequencies:
     """What the network of a run looks at in one graph.
 
     Parameters
@@ -91,18 +90,13 @@ def explain(folder: Path, which: str, samples: int = 100, data: Path | None = No
         The folder of raw files; ``$OSAN_DATA`` by default.
     """
     learner, settings, info = load_model(folder)
-    model = learner.model
-    if not isinstance(model, DataDrivenOSAN):
-        raise OsanError(f"{folder} has no policy (selection.policy is empty), so nothing is chosen in it")
-    if samples < 1:
-        raise OsanError(f"samples must be at least 1, got {samples}")
     if which.lstrip("-").isdecimal():
         graph, name = _test_graph(settings, int(which), data)
     else:
         graph, name = _molecule(which, info), which
     batch = flatten([graph]).batch(torch.tensor([0]))
-    frequency = model.explain(batch, samples).frequency
-    policy = model.policy
+    frequency = learner.explain(batch, samples).frequency
+    policy = Policy.parse(settings.selection.policy)
     if policy.operation == "delete":
         frequency = 1.0 - frequency
     of_edges = policy.weighs_edges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from osan.report.table import Line, headings, rows_of
@@ -36,13 +36,13 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def latex(lines: Sequence[Line]) -> str:
     """A table as LaTeX, for the package booktabs."""
-    return latex_table(headings(lines), rows_of(lines), left=3)
+    return latex_table(headings(lines), rows_of(lines), left=("method", "operation", "type"))
 
 
-def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> str:
-    """Text cells as a LaTeX table for the package booktabs, the first ``left`` columns flush left.
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
+    """Text cells as a LaTeX table for the package booktabs, the columns named ``left`` flush left.
 
-    >>> print(latex_table(["run", "here"], [["a_b", "0.5 ± 0.1"]], left=1))
+    >>> print(latex_table(["run", "here"], [["a_b", "0.5 ± 0.1"]], left=["run"]))
     \\begin{tabular}{lr}
     \\toprule
     run & here \\\\
@@ -51,7 +51,7 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int)
     \\bottomrule
     \\end{tabular}
     """
-    columns = "l" * left + "r" * (len(header) - left)
+    columns = "".join("l" if name in left else "r" for name in header)
     head, *body = [" & ".join(map(_escaped, row)) + r" \\" for row in (header, *rows)]
     return "\n".join(
         [

@@ -99,8 +99,9 @@ def record_of(run: Run) -> Record | None:
     )
 
 
-def read_records(path: Path) -> list[Record]:
+def read_records(path: str | Path) -> list[Record]:
     """The records of a folder of runs, or of a CSV file of :func:`to_csv`."""
+    path = Path(path)
     if not path.is_file():
         found = (record_of(run) for run in find_runs(path))
         return [record for record in found if record is not None]

@@ -50,7 +50,7 @@ class Run:
         return {name: [_number(row[i]) for row in rows] for i, name in enumerate(header)}
 
 
-def find_runs(runs: Path, under: str = "") -> list[Run]:
+def find_runs(runs: str | Path, under: str = "") -> list[Run]:
     """Every run below the folder ``runs``, by name and seed; ``under`` is the first part of the names.
 
     Raises
@@ -58,6 +58,7 @@ def find_runs(runs: Path, under: str = "") -> list[Run]:
     OsanError
         If the folder does not exist or a file in it is damaged.
     """
+    runs = Path(runs)
     if not runs.is_dir():
         raise OsanError(
             f"there is no folder of runs {runs}; osan train and osan sweep make it, or say --runs"

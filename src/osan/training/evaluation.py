@@ -51,10 +51,7 @@ def predictions(
     """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``."""
     device = next(learner.model.parameters()).device
     with evaluating(learner, samples, noise):
-        parts = [
-            learner.renormalised(predict(learner.model, batch.to(device))[0]).cpu()
-            for batch in Batches(graphs, batch_size)
-        ]
+        parts = [learner(batch.to(device)).cpu() for batch in Batches(graphs, batch_size)]
     return torch.cat(parts)
 
 

@@ -12,6 +12,7 @@ from lightning.pytorch import LightningModule
 from torch import Tensor
 from torch.optim import Adam
 from torch_geometric.data import Data
+from torch_geometric.explain import Explanation
 
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN
@@ -63,6 +64,19 @@ class Learner(LightningModule):
         # Pairs of a graph and a subgraph in this epoch, and those whose weights got a gradient.
         self.pairs, self.moved = 0, torch.zeros(())
 
+    def forward(self, batch: Data) -> Tensor:
+        """Predictions, shape ``[graphs, targets]``, in the unit of the targets.
+
+        For classes logits, or shares of votes where the samples of evaluation vote.
+        """
+        return self.renormalised(predict(self.model, batch)[0])
+
+    def explain(self, batch: Data, samples: int = 20) -> Explanation:
+        """What the network looks at, see :meth:`osan.nn.DataDrivenOSAN.explain`."""
+        if not isinstance(self.model, DataDrivenOSAN):
+            raise OsanError("the run has no policy (selection.policy is empty), so nothing is chosen in it")
+        return self.model.explain(batch, samples)
+
     def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
         """One loss per graph, of normalised targets where the task has them."""
         y = y if self.scale is None else self.scale.apply(y)
@@ -91,7 +105,7 @@ class Learner(LightningModule):
         return loss
 
     def validation_step(self, batch: Data, index: int) -> None:
-        self.score.update(self.renormalised(predict(self.model, batch)[0]), batch.y)
+        self.score.update(self(batch), batch.y)
 
     def on_validation_epoch_end(self) -> None:
         value = self.score.compute()

@@ -28,7 +28,7 @@ _FORMAT = "1"
 
 def train(
     settings: Settings,
-    folder: Path,
+    folder: str | Path,
     *,
     resume: bool = False,
     progress: bool = True,
@@ -58,6 +58,7 @@ def train(
     KeyboardInterrupt
         On Ctrl-C; the run can be resumed.
     """
+    folder = Path(folder)
     if not is_first_process():
         return _train(settings, folder, resume, progress, data)
     try:
@@ -78,11 +79,13 @@ def train(
         raise OsanError(f"{place} cannot be read or written: {reason}") from error
 
 
-def load_model(folder: Path) -> tuple[Learner, Settings, TaskInfo]:
+def load_model(folder: str | Path) -> tuple[Learner, Settings, TaskInfo]:
     """The best model of a finished run, in evaluation mode, its settings and what it knows of its task.
 
-    Nothing is unpickled.
+    Called on a batch, it predicts in the unit of the targets; its ``model`` is the network itself. Nothing is
+    unpickled.
     """
+    folder = Path(folder)
     settings = settings_of(folder)
     if not (folder / files.MODEL).is_file():
         raise OsanError(

@@ -250,13 +250,14 @@ def checked(model: type[Checked], tree: Mapping[str, Any], where: str) -> Checke
         raise OsanError(f"{where}: {_explained(error, model)}") from None
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: str | Path) -> Settings:
     """The settings in a ``.toml``, ``.yaml`` or ``.yml`` file."""
     return validated(read_tree(path), str(path))
 
 
-def read_tree(path: Path) -> dict[str, Any]:
+def read_tree(path: str | Path) -> dict[str, Any]:
     """The keys and values in a ``.toml``, ``.yaml`` or ``.yml`` file."""
+    path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -303,11 +303,11 @@ def test_missing_upstream_and_wrong_losses():
     with pytest.raises(OsanError, match="upstream: missing"):
         DataDrivenOSAN(None, OSAN(8, 1, 1), "delete 1 vertex")
     batch = Batch.from_data_list(graphs())
+    upstream = Upstream(2, 8, encoder=Numerical(1, 8))
     with pytest.raises(
         OsanError, match=r"expected 3 columns, one per subgraph of policy 'delete 1 vertex x 3'"
     ):
-        encoder = Numerical(1, 8)
-        DataDrivenOSAN(Upstream(2, 8, encoder=encoder), OSAN(8, 1, 1), "delete 1 vertex x 3")(batch)
+        DataDrivenOSAN(upstream, OSAN(8, 1, 1), "delete 1 vertex x 3")(batch)
     out = model_of("delete 1 vertex")(batch)
     with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):
         out.objective(torch.zeros(4, 1))
@@ -316,7 +316,9 @@ def test_missing_upstream_and_wrong_losses():
 def test_a_model_of_graphs_is_no_downstream_network():
     for model in (nn.Linear(1, 1), GIN(1, 8, 2)):
         name = type(model).__name__
-        with pytest.raises(OsanError, match=rf"a batch and a bag, which {name} is not; OnSubgraphs\({name}\("):
+        with pytest.raises(
+            OsanError, match=rf"a batch and a bag, which {name} is not; OnSubgraphs\({name}\("
+        ):
             DataDrivenOSAN(Upstream(1, 8), model, "delete 1 vertex")
 
     class Raises(nn.Module):
@@ -378,7 +380,7 @@ def test_a_policy_of_ones_own(text):
     frequency = model.explain(batch, samples=2).frequency
     model.eval()
     assert torch.equal(frequency, model(batch).selected[0].choice)
-    with pytest.raises(OsanError, match="pose: SIMPLE is for subsets .* use IMLE"):
+    with pytest.raises(OsanError, match=r"pose: SIMPLE is for subsets .* use IMLE"):
         model_of(text, SIMPLE(), pose=above)
     with pytest.raises(OsanError, match="to a Problem, but it gave str"):
         model_of(text, pose=lambda policy, batch: "above")(batch)

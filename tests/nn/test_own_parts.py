@@ -62,7 +62,10 @@ def test_layers_of_all_shapes_do_not_see_what_is_removed(conv):
         (lambda: network(GCNConv(WIDTH, WIDTH)), "got the layer GCNConv itself"),
         (lambda: network(lambda width: width), "a function that returns int"),
         (lambda: network("gine", edge_encoder=nn.Numerical(3, WIDTH)), "edge_encoder: expected a function"),
-        (lambda: network(edge_encoder=lambda: nn.Numerical(3, WIDTH)), "edge_encoder: no layer .*'gin'.*'gine'"),
+        (
+            lambda: network(edge_encoder=lambda: nn.Numerical(3, WIDTH)),
+            "edge_encoder: no layer .*'gin'.*'gine'",
+        ),
         (
             lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, WIDTH), neighbourhood="all"),
             "edge_encoder: no layer .*neighbourhood='all'",
@@ -153,7 +156,9 @@ def test_features_that_are_not_looked_at_are_said_once():
     batch = some_batch()
     for blind in (nn.OSAN(WIDTH, 2, 1), nn.nested_gnn(WIDTH, 1, 1, hops=1)):
         bag = bags.all_egos(batch, 1)
-        with pytest.warns(UserWarning, match=r"batch.x of shape \[7, 4\] .* vertex_encoder=osan.nn.Numerical\(4, 8"):
+        with pytest.warns(
+            UserWarning, match=r"batch.x of shape \[7, 4\] .* vertex_encoder=osan.nn.Numerical\(4, 8"
+        ):
             blind(batch, bag)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -74,13 +74,15 @@ def test_a_model_of_ones_own_gets_the_features():
     model, graph = GIN(3, 16, 2), path()
     upstream = Upstream(2, 8, model=model)
     assert torch.equal(upstream(graph), upstream.out(model(graph.x, graph.edge_index)))
-    with pytest.raises(OsanError, match=r"takes 8 columns, batch.x of shape \[4, 3\] .* Linear\(3, 8\)"):
+    with pytest.raises(OsanError, match=r"takes 8 columns, batch.x of shape \[4, 3\] .*Linear\(3, 8\)"):
         Upstream(2, 8, model=GIN(8, 16, 2))(graph)
 
 
 def test_features_that_are_not_looked_at_are_said_once():
     upstream = Upstream(1, 8)
-    with pytest.warns(UserWarning, match=r"batch.x of shape \[4, 3\] .* no encoder was given.*Numerical\(3, 8\)"):
+    with pytest.warns(
+        UserWarning, match=r"batch.x of shape \[4, 3\] .* no encoder was given.*Numerical\(3, 8\)"
+    ):
         upstream(path())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -91,7 +93,7 @@ def test_features_that_are_not_looked_at_are_said_once():
 def test_errors():
     with pytest.raises(OsanError, match="at least 1"):
         Upstream(0, 8)
-    with pytest.raises(OsanError, match="edge_encoder is for weights of edges.*edges=True"):
+    with pytest.raises(OsanError, match=r"edge_encoder is for weights of edges.*edges=True"):
         Upstream(1, 8, encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8))
     bare = Data(edge_index=path().edge_index, num_nodes=4)
     with pytest.raises(OsanError, match=r"batch\.x is missing"):

@@ -102,7 +102,7 @@ class Upstream(nn.Module):
             if isinstance(wanted, int) and wanted not in (-1, x.size(-1)):  # PyG's -1: whatever comes
                 raise OsanError(
                     f"upstream: the model takes {wanted} columns, batch.x of shape {list(x.shape)} has "
-                    f"others; give encoder=torch.nn.Linear({x.size(-1)}, {wanted}), say"
+                    f"others; give width={wanted} and encoder=torch.nn.Linear({x.size(-1)}, {wanted}), say"
                 )
             return x
         self.warned = self.warned or warn_unseen(batch, "encoder", self.width)

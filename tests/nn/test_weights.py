@@ -255,4 +255,4 @@ def test_marks_and_ranks_that_nobody_sees_are_refused():
         make_model()(BATCH, ranked)
     edges = bags.all_edges(BATCH, 1, operation="mark")
     with pytest.raises(OsanError, match=r"bag.edge_mark: no layer"):
-        make_model(conv="gin")(BATCH, edges)
+        make_model(conv="gin", edge_encoder=None)(BATCH, edges)

@@ -1,6 +1,8 @@
 """The data-driven network: training, evaluation, explanation, and that it learns."""
 
 import itertools
+import warnings
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -13,7 +15,18 @@ from torch_geometric.nn import GIN
 from osan.data.planted import planted_motif
 from osan.errors import OsanError
 from osan.nn import OSAN, DataDrivenOSAN, Numerical, Upstream
-from osan.selection import IMLE, SIMPLE, AdaptiveIMLE, Noise, Policy, Random, ScoreFunction, StraightThrough
+from osan.selection import (
+    IMLE,
+    SIMPLE,
+    AdaptiveIMLE,
+    Noise,
+    Policy,
+    Problem,
+    Random,
+    ScoreFunction,
+    StraightThrough,
+    pose,
+)
 
 
 def graphs(number=4, seed=0):
@@ -288,15 +301,91 @@ def test_bad_settings(options, message):
 
 def test_missing_upstream_and_wrong_losses():
     with pytest.raises(OsanError, match="upstream: missing"):
-        DataDrivenOSAN(None, nn.Identity(), "delete 1 vertex")
+        DataDrivenOSAN(None, OSAN(8, 1, 1), "delete 1 vertex")
     batch = Batch.from_data_list(graphs())
+    upstream = Upstream(2, 8, encoder=Numerical(1, 8))
     with pytest.raises(
         OsanError, match=r"expected 3 columns, one per subgraph of policy 'delete 1 vertex x 3'"
     ):
-        DataDrivenOSAN(Upstream(2, 8), nn.Identity(), "delete 1 vertex x 3")(batch)
+        DataDrivenOSAN(upstream, OSAN(8, 1, 1), "delete 1 vertex x 3")(batch)
     out = model_of("delete 1 vertex")(batch)
     with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):
         out.objective(torch.zeros(4, 1))
+
+
+def test_a_model_of_graphs_is_no_downstream_network():
+    for model in (nn.Linear(1, 1), GIN(1, 8, 2)):
+        name = type(model).__name__
+        with pytest.raises(
+            OsanError, match=rf"a batch and a bag, which {name} is not; OnSubgraphs\({name}\("
+        ):
+            DataDrivenOSAN(Upstream(1, 8), model, "delete 1 vertex")
+
+    class Raises(nn.Module):
+        def forward(self, batch, bag):
+            raise TypeError("inside")
+
+    model = DataDrivenOSAN(Upstream(1, 8, encoder=Numerical(1, 8)), Raises(), "delete 1 vertex")
+    with pytest.raises(TypeError, match="inside"):
+        model(graphs(1)[0])
+
+
+def test_a_downstream_network_that_ignores_the_choice_is_said_once():
+    class Blind(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(1, 1)
+
+        def forward(self, batch, bag):
+            rows = self.linear(batch.x)[bag.vertex]
+            return rows.new_zeros(bag.num_graphs, 1).index_add(0, bag.graph[bag.subgraph], rows)
+
+    batch = Batch.from_data_list(graphs())
+    for text in ("delete 1 vertex", "delete 1 edge", "mark 1 vertex"):
+        model = model_of(text, auxiliary="uniform")
+        seeing = model.downstream
+        model.downstream = Blind()
+        with pytest.warns(UserWarning, match="does not depend on which subgraphs are chosen"):
+            model(batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model(batch)
+            DataDrivenOSAN(model.upstream, seeing, text)(batch)
+            DataDrivenOSAN(None, Blind(), text, estimator=Random())(batch)
+
+
+@dataclass(frozen=True)
+class Above(Problem):
+    """Whatever weighs more than 0."""
+
+    def solve(self, weights, tie):
+        return (weights > 0).to(weights.dtype)
+
+
+def above(policy, batch):
+    problem = pose(policy, batch)
+    return Above(policy, problem.ground, problem.keep)
+
+
+@pytest.mark.parametrize("text", ["select 1 vertex x 2", "delete 1 edge x 2"])
+def test_a_policy_of_ones_own(text):
+    torch.manual_seed(0)
+    batch = Batch.from_data_list(graphs())
+    model = model_of(text, IMLE(lam=1000.0), noise=Noise("none"), pose=above)
+    out = model(batch)
+    ground = out.selected[0].problem.ground
+    assert torch.equal(ground.gather(out.selected[0].choice) != 0, ground.gather(out.weights) > 0)
+    out.objective((out.prediction - batch.y).square().squeeze(1)).backward()
+    assert model.upstream.encoder.linear.weight.grad.abs().sum() > 0
+    frequency = model.explain(batch, samples=2).frequency
+    model.eval()
+    assert torch.equal(frequency, model(batch).selected[0].choice)
+    with pytest.raises(OsanError, match=r"pose: SIMPLE is for subsets .* use IMLE"):
+        model_of(text, SIMPLE(), pose=above)
+    with pytest.raises(OsanError, match="to a Problem, but it gave str"):
+        model_of(text, pose=lambda policy, batch: "above")(batch)
+    with pytest.raises(OsanError, match="with a policy 'x all' nothing is chosen"):
+        model_of("delete 1 vertex x all", pose=above)
 
 
 def test_learned_selection_finds_the_planted_triangle():

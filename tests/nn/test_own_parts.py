@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
-from torch_geometric.nn import ARMAConv, GATConv, GCNConv, SAGEConv
+from torch_geometric.nn import ARMAConv, GATConv, GCNConv, GINEConv, SAGEConv
 
 from osan import bags, nn
 from osan.errors import OsanError
@@ -60,6 +62,14 @@ def test_layers_of_all_shapes_do_not_see_what_is_removed(conv):
         (lambda: network(GCNConv(WIDTH, WIDTH)), "got the layer GCNConv itself"),
         (lambda: network(lambda width: width), "a function that returns int"),
         (lambda: network("gine", edge_encoder=nn.Numerical(3, WIDTH)), "edge_encoder: expected a function"),
+        (
+            lambda: network(edge_encoder=lambda: nn.Numerical(3, WIDTH)),
+            "edge_encoder: no layer .*'gin'.*'gine'",
+        ),
+        (
+            lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, WIDTH), neighbourhood="all"),
+            "edge_encoder: no layer .*neighbourhood='all'",
+        ),
     ],
 )
 def test_what_is_no_layer_is_refused_when_the_network_is_built(make, message):
@@ -109,6 +119,54 @@ def test_names_are_no_estimators():
     model = nn.DataDrivenOSAN(upstream, network(), "delete 1 vertex x 2")
     with pytest.raises(OsanError, match="samples: must be at least 1, not 0"):
         model.explain(some_batch(), samples=0)
+
+
+@pytest.mark.parametrize("learned", [False, True])
+@pytest.mark.parametrize(
+    "conv",
+    [GINEConv(torch.nn.Linear(4, 4), edge_dim=3), GATConv(4, 4, edge_dim=3), GINEConv(torch.nn.Linear(4, 4))],
+    ids=["gine", "gat", "gine without edge_dim"],
+)
+def test_plain_edge_features_of_copied_edges(conv, learned):
+    """As on the union of the subgraphs, which PyG's layer runs on by itself."""
+    batch = some_batch()
+    attributes = batch.edge_attr
+    if isinstance(conv, GINEConv) and conv.lin is None:
+        attributes = torch.nn.functional.pad(attributes, (0, 1), value=0.5)  # as wide as the vertices
+    choice = torch.tensor([[1, 1, 0, 1, 1, 0, 1.0], [1, 1, 1, 0, 0, 1, 1]]).t().contiguous()
+    bag = bags.from_choice(batch, choice.requires_grad_(learned))
+    thin = bags.from_choice(batch, choice.detach())
+    found = nn.convolve(conv, batch.x[bag.vertex], bag, attributes[bag.edge])
+    expected = conv(batch.x[thin.vertex], thin.edge_index, attributes[thin.edge])
+    kept = torch.ones(bag.num_copies).bool() if bag.weight is None else bag.weight != 0
+    assert torch.allclose(found[kept], expected, atol=1e-6)
+
+
+def test_edge_features_that_do_not_fit_a_bag():
+    batch = some_batch()
+    bag = bags.all_subsets(batch, 1)
+    conv = GINEConv(torch.nn.Linear(4, 4), edge_dim=3)
+    with pytest.raises(OsanError, match=r"edges: expected shape \[\d+, d\].*bag.edge.*got \[12, 3\]"):
+        nn.convolve(conv, batch.x[bag.vertex], bag, batch.edge_attr)
+    with pytest.raises(OsanError, match=r"GINE needs edge features.*batch.edge_attr\[bag.edge\]"):
+        nn.convolve(conv, batch.x[bag.vertex], bag)
+
+
+def test_features_that_are_not_looked_at_are_said_once():
+    batch = some_batch()
+    for blind in (nn.OSAN(WIDTH, 2, 1), nn.nested_gnn(WIDTH, 1, 1, hops=1)):
+        bag = bags.all_egos(batch, 1)
+        with pytest.warns(
+            UserWarning, match=r"batch.x of shape \[7, 4\] .* vertex_encoder=osan.nn.Numerical\(4, 8"
+        ):
+            blind(batch, bag)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            blind(batch, bag)
+            network()(batch, bag)
+    whole = Batch.from_data_list([Data(x=torch.zeros(2, 1).long(), edge_index=torch.tensor([[0], [1]]))])
+    with pytest.warns(UserWarning, match=r"vertex_encoder=osan.nn.Categorical\(sizes, 8\)"):
+        nn.k_osan(WIDTH, 1, 1, k=1)(whole)
 
 
 @pytest.mark.parametrize("conv", ["gin", "gine", "gcn", "pna"])

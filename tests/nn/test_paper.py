@@ -6,6 +6,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv, GINEConv, PNAConv, global_mean_pool
 
 from osan import bags, nn
+from osan.errors import OsanError
 
 # "Downstream and baseline models": layer, number of layers, width, pooling, and the widths of the perceptrons
 # before and after the mean over subgraphs. What the text leaves open is as in the authors' configurations.
@@ -63,6 +64,15 @@ def test_sizes(dataset):
         assert all(
             isinstance(each, nn.EdgeMLP) and widths(each.second) == [width, width] for each in encoders
         )
+
+
+@pytest.mark.parametrize(
+    ("conv", "looks"), [("gin", False), ("gine", True), (lambda w: GINEConv(nn.MLP([w, w])), True)]
+)
+def test_another_layer_takes_edge_features_where_it_looks_at_edges(conv, looks):
+    assert network("zinc", conv=conv).stack.looks_at_edges == looks
+    with pytest.raises(OsanError, match=r"the network for exp with conv='gine' looks at edges, got none"):
+        network("exp", conv="gine")
 
 
 def test_where_the_code_differs():

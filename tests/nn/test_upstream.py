@@ -1,5 +1,7 @@
 """The upstream network."""
 
+import warnings
+
 import pytest
 import torch
 from torch import nn
@@ -62,14 +64,37 @@ def test_weights_move_with_the_numbering(edges):
 
 
 def test_any_pyg_model_will_do_and_features_are_not_needed():
-    upstream = Upstream(2, 8, model=GIN(8, 16, 2))
-    assert upstream(path()).shape == (4, 2)
-    assert Upstream(1, 8)(path()).shape == (4, 1)
+    bare = Data(edge_index=path().edge_index, num_nodes=4)
+    assert Upstream(2, 8, model=GIN(8, 16, 2))(bare).shape == (4, 2)
+    assert Upstream(1, 8)(bare).shape == (4, 1)
+
+
+def test_a_model_of_ones_own_gets_the_features():
+    torch.manual_seed(0)
+    model, graph = GIN(3, 16, 2), path()
+    upstream = Upstream(2, 8, model=model)
+    assert torch.equal(upstream(graph), upstream.out(model(graph.x, graph.edge_index)))
+    with pytest.raises(OsanError, match=r"takes 8 columns, batch.x of shape \[4, 3\] .*Linear\(3, 8\)"):
+        Upstream(2, 8, model=GIN(8, 16, 2))(graph)
+
+
+def test_features_that_are_not_looked_at_are_said_once():
+    upstream = Upstream(1, 8)
+    with pytest.warns(
+        UserWarning, match=r"batch.x of shape \[4, 3\] .* no encoder was given.*Numerical\(3, 8\)"
+    ):
+        upstream(path())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        upstream(path())
+        Upstream(1, 8)(Data(x=torch.empty(4, 0), edge_index=path().edge_index))
 
 
 def test_errors():
     with pytest.raises(OsanError, match="at least 1"):
         Upstream(0, 8)
+    with pytest.raises(OsanError, match=r"edge_encoder is for weights of edges.*edges=True"):
+        Upstream(1, 8, encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8))
     bare = Data(edge_index=path().edge_index, num_nodes=4)
     with pytest.raises(OsanError, match=r"batch\.x is missing"):
         Upstream(1, 8, encoder=nn.Linear(3, 8))(bare)

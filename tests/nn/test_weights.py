@@ -16,13 +16,13 @@ from osan.nn.messages import sum_of_messages
 WIDTH = 6
 DEGREES = torch.tensor([2, 3, 4, 3])
 CONVS = {
-    "gin": {"conv": "gin", "train_eps": True},
+    "gin": {"conv": "gin", "train_eps": True, "edge_encoder": None},
     "gine": {"conv": "gine"},
-    "gcn": {"conv": "gcn"},
+    "gcn": {"conv": "gcn", "edge_encoder": None},
     "pna": {"conv": "pna", "degrees": DEGREES},
-    "sage": {"conv": lambda width: SAGEConv(width, width)},
+    "sage": {"conv": lambda width: SAGEConv(width, width), "edge_encoder": None},
     "gat": {"conv": lambda width: GATConv(width, width)},
-    "all": {"neighbourhood": "all"},
+    "all": {"neighbourhood": "all", "edge_encoder": None},
 }
 
 
@@ -256,4 +256,4 @@ def test_marks_and_ranks_that_nobody_sees_are_refused():
         make_model()(BATCH, ranked)
     edges = bags.all_edges(BATCH, 1, operation="mark")
     with pytest.raises(OsanError, match=r"bag.edge_mark: no layer"):
-        make_model(conv="gin")(BATCH, edges)
+        make_model(conv="gin", edge_encoder=None)(BATCH, edges)

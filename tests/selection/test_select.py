@@ -9,10 +9,13 @@ from enumeration import data
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch_geometric.data import Batch
 
+from osan.errors import OsanError
 from osan.selection import (
     IMLE,
     SIMPLE,
     AdaptiveIMLE,
+    Draw,
+    Estimator,
     Noise,
     Random,
     ScoreFunction,
@@ -97,3 +100,18 @@ def test_the_guard_works():
         torch.ones(1).sum().item()
     with pytest.raises(AssertionError, match="read back"), on_device():
         torch.ops.aten._local_scalar_dense(torch.ones(()))
+
+
+def test_an_estimator_that_gives_no_draw_is_named():
+    class Bare(Estimator):
+        def forward(self, problem, weights, noise, randomness):
+            return problem.solve(weights, torch.rand_like(weights))
+
+    class Short(Estimator):
+        def forward(self, problem, weights, noise, randomness):
+            return Draw(problem.solve(weights, torch.rand_like(weights))[:, :1])
+
+    batch = two_graphs()
+    for estimator, given in ((Bare(), "not Tensor"), (Short(), r"not a choice of shape \[9, 1\]")):
+        with pytest.raises(OsanError, match=rf"must give Draw\(choice\) .* \[9, 2\], .*{given}"):
+            Selection("select 2 vertices", estimator)(batch, torch.rand(9, 2))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from osan.data import load
+from osan.data import Features, load
 from osan.errors import OsanError
 from osan.training.batches import Batches
 from osan.training.build import build, combine
@@ -161,6 +161,15 @@ def test_samples_vote_for_the_class_of_one_target(small, kind, targets, auto):
     else:
         with pytest.raises(OsanError, match=rf"{kind} with {targets} target\(s\); use 'mean'"):
             combine(forced, info)
+
+
+@pytest.mark.parametrize("like", [None, "zinc"])
+@pytest.mark.parametrize(("conv", "looks"), [("gin", False), ("gcn", False), ("gine", True), (None, True)])
+def test_layers_that_look_at_no_edges_get_no_encoder_of_them(small, conv, looks, like):
+    settings = small(**{"network.conv": conv, "network.like": like, "network.width": 8})
+    info = TaskInfo.of(load_task(settings), settings)
+    model = build(settings, replace(info, edge_features=Features(sizes=(4,))))
+    assert model.downstream.stack.looks_at_edges == looks
 
 
 def test_pna_needs_edge_features(small):

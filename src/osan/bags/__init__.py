@@ -14,6 +14,7 @@ from osan.bags.random import (
     random_tuples,
 )
 from osan.bags.transform import AddBag, bag_of
+from osan.bags.union import as_batch
 
 __all__ = [
     "AddBag",
@@ -23,6 +24,7 @@ __all__ = [
     "all_subsets",
     "all_tuples",
     "all_walks",
+    "as_batch",
     "bag_of",
     "draw",
     "from_choice",

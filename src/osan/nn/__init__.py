@@ -1,5 +1,6 @@
 """Networks on bags of subgraphs: OSAN itself, its parts, and the architectures it captures."""
 
+from osan.nn.adapter import OnSubgraphs
 from osan.nn.architectures import (
     PolicyNetwork,
     dropout_gnn,
@@ -41,6 +42,7 @@ __all__ = [
     "EgoNetwork",
     "InitialFeatures",
     "Numerical",
+    "OnSubgraphs",
     "Output",
     "PolicyNetwork",
     "Pool",

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
-from osan.nn.encoders import encoded
+from osan.nn.encoders import encoded, warn_unseen
 
 Atomic = Literal["ordered", "unordered"]
 Rank = Literal["adjacency", "embedding"]
@@ -133,7 +133,8 @@ class InitialFeatures(Module):
     width
         The width of the features.
     vertex_encoder
-        Maps ``batch.x`` to rows of that width; ``None`` gives every vertex the same learned row.
+        Maps ``batch.x`` to rows of that width; ``None`` gives every vertex the same learned row, and warns
+        once if there is an ``x``.
     atomic
         ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership,
         that is marks; ``None``: neither.
@@ -169,12 +170,14 @@ class InitialFeatures(Module):
         self.types = Linear(atomic_columns(k), width, bias=False) if ordered else None
         self.labels = Linear(k * width, width, bias=False) if ordered else None
         self.mark = Parameter(torch.randn(width)) if atomic == "unordered" else None
+        self.warned = False
         self.rows = Linear(num_ranks, width, bias=False) if rank == "adjacency" else None
         self.ranks = Embedding(num_ranks + 1, width) if rank == "embedding" else None
 
     def vertices(self, batch: Data) -> Tensor:
         """The embedded features of the vertices of the batch, shape ``[vertices, width]``."""
         if self.vertex_encoder is None or self.constant is not None:
+            self.warned = self.warned or warn_unseen(batch, "vertex_encoder", self.width)
             return self.constant.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
         x = getattr(batch, "x", None)
         if x is None:

@@ -24,6 +24,7 @@ from torch_geometric.nn import GCNConv, GINConv, GINEConv, MessagePassing
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.encoders import encoded
+from osan.nn.hooks import scaled_messages
 from osan.nn.messages import sum_of_messages
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
@@ -46,6 +47,11 @@ class EdgeRows:
 
     rows: Tensor
     index: Tensor
+
+    @staticmethod
+    def apart(rows: Tensor) -> EdgeRows:
+        """One row per copied edge, as they are."""
+        return EdgeRows(rows, torch.arange(len(rows), device=rows.device))
 
     def encoded(self, encoder: Module, width: int) -> EdgeRows:
         """The rows through an encoder."""
@@ -209,7 +215,7 @@ class MarkedConv(Module):
 
 
 def convolve(
-    conv: Any, h: Tensor, bag: SubgraphBag, edges: EdgeRows | None = None, kept: Tensor | None = None
+    conv: Any, h: Tensor, bag: SubgraphBag, edges: EdgeRows | Tensor | None = None, kept: Tensor | None = None
 ) -> Tensor:
     """One layer on a bag.
 
@@ -222,18 +228,33 @@ def convolve(
     bag
         The bag; its edge weights scale the messages (see the module's text).
     edges
-        Encoded edge features, for layers that take them.
+        Edge features for layers that take them, one row per copied edge: ``batch.edge_attr[bag.edge]``.
     kept
         Which copies batch norms see.
+
+    Examples
+    --------
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> path.edge_attr = torch.eye(4)
+    >>> bag = bags.all_subsets(path, k=1)
+    >>> conv = GINEConv(torch.nn.Linear(8, 8), edge_dim=4)
+    >>> convolve(conv, torch.ones(bag.num_copies, 8), bag, path.edge_attr[bag.edge]).shape
+    torch.Size([6, 8])
     """
+    if isinstance(edges, Tensor):
+        edges = _rows_of(edges, bag)
+    if edges is None and isinstance(conv, GINEConv):
+        raise OsanError(
+            "GINE needs edge features: build the network with an edge_encoder or take GIN; in a network of "
+            "your own, convolve(layer, h, bag, batch.edge_attr[bag.edge])"
+        )
     if isinstance(conv, AllConv):
         return conv(h, bag, kept)
     if isinstance(conv, MarkedConv):
         return _marked(conv, h, bag, edges, kept)
     if type(conv) in (GINConv, GINEConv) and getattr(conv, "lin", None) is None:
         gine = type(conv) is GINEConv
-        if gine and edges is None:
-            raise OsanError("GINE needs edge features; build the network with an edge_encoder, or take GIN")
         out = sum_of_messages(
             h,
             bag.edge_index,
@@ -251,27 +272,22 @@ def convolve(
         return conv(h, bag.edge_index, weight=weight, **features)
     if isinstance(conv, GCNConv):
         return conv(h, bag.edge_index, edge_weight=weight)
-    return _with_hook(conv, h, bag.edge_index, weight, features)
-
-
-def _with_hook(
-    conv: Module, h: Tensor, edge_index: Tensor, weight: Tensor, features: dict[str, Tensor]
-) -> Tensor:
     if not isinstance(conv, MessagePassing):
         raise OsanError(f"conv: edge weights need a PyG MessagePassing layer, got {type(conv).__name__}")
     there = weight.detach() != 0
+    edge_index = bag.edge_index[:, there]
+    with scaled_messages(conv, edge_index, weight[there]):
+        return conv(h, edge_index, **{name: value[there] for name, value in features.items()})
 
-    def scale(module: Any, inputs: Any, messages: Tensor) -> Tensor:
-        # Layers that add self-loops append them; some have a dimension before that of the edges.
-        along = module.node_dim % messages.dim()
-        extra = messages.new_ones(messages.size(along) - int(there.sum()))
-        return messages * torch.cat((weight[there], extra)).view(-1, *[1] * (messages.dim() - 1 - along))
 
-    handle = conv.register_message_forward_hook(scale)
-    try:
-        return conv(h, edge_index[:, there], **{name: value[there] for name, value in features.items()})
-    finally:
-        handle.remove()
+def _rows_of(features: Tensor, bag: SubgraphBag) -> EdgeRows:
+    """Features that a user hands over, once it is clear that they are those of copied edges."""
+    if features.dim() != 2 or len(features) != bag.num_copied_edges:
+        raise OsanError(
+            f"edges: expected shape [{bag.num_copied_edges}, d], one row per copied edge as in "
+            f"batch.edge_attr[bag.edge], got {list(features.shape)}"
+        )
+    return EdgeRows.apart(features)
 
 
 def _marked(
@@ -296,5 +312,4 @@ def _marked(
 
 def edge_mark_rows(edges: EdgeRows, mark: Tensor, vector: Parameter) -> EdgeRows:
     """Encoded edge features with a learned vector added to marked edges, one row per copied edge."""
-    rows = edges.full() + mark.to(vector.dtype)[:, None] * vector
-    return EdgeRows(rows, torch.arange(len(rows), device=rows.device))
+    return EdgeRows.apart(edges.full() + mark.to(vector.dtype)[:, None] * vector)

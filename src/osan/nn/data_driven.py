@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from torch_geometric.explain import Explanation
 from osan.bags import SubgraphBag, from_choice
 from osan.bags.operations import Deleted
 from osan.errors import OsanError
+from osan.nn.adapter import takes
 from osan.selection import (
     Estimator,
     Noise,
@@ -24,9 +26,9 @@ from osan.selection import (
     Selection,
     all_subgraphs,
     cosine_similarity,
-    pose,
     uniform_divergence,
 )
+from osan.selection.select import Pose
 
 Auxiliary = Literal["cosine", "uniform"]
 Combine = Literal["mean", "vote"]
@@ -101,10 +103,13 @@ class DataDrivenOSAN(nn.Module):
         From a batch to weights, e.g. :class:`osan.nn.Upstream`; ``None`` with the ``Random`` estimator and
         with policies ``x all``.
     downstream
-        Called with a batch and a bag, gives the prediction.
+        Called with a batch and a bag, gives the prediction; around a model that takes a batch alone put
+        :class:`osan.nn.OnSubgraphs`. While gradients are on, what is removed stays in the bag with weight 0:
+        a network of your own has to look at ``bag.weight`` and ``bag.edge_weight``, or it sees whole graphs
+        and the upstream network learns nothing, of which the first call in training mode warns.
     policy
         A policy or its text, e.g. ``"delete 1 vertex x 3"``.
-    estimator, noise
+    estimator, noise, pose
         See :class:`osan.selection.Selection`; the paper's by default.
     auxiliary, auxiliary_weight
         Loss for diversity: ``"cosine"`` (the paper's main text) or ``"uniform"`` (its appendix, and the
@@ -139,6 +144,7 @@ class DataDrivenOSAN(nn.Module):
         *,
         estimator: Estimator | None = None,
         noise: Noise | None = None,
+        pose: Pose | None = None,
         auxiliary: Auxiliary | None = None,
         auxiliary_weight: float = 1.0,
         samples: int = 5,
@@ -150,8 +156,15 @@ class DataDrivenOSAN(nn.Module):
         agg: Literal["mean", "sum"] = "mean",
     ) -> None:
         super().__init__()
+        if not takes(downstream, "batch", "bag"):
+            name = type(downstream).__name__
+            raise OsanError(
+                f"downstream: expected a network that is called with a batch and a bag, which {name} is not; "
+                f"OnSubgraphs({name}(...)) makes one of a model of graphs"
+            )
         self.upstream, self.downstream = upstream, downstream
-        self.selection = Selection(policy, estimator, noise)
+        self.selection = Selection(policy, estimator, noise, pose)
+        self.looked = False  # whether it is known that predictions depend on the choice
         if auxiliary not in (None, "cosine", "uniform"):
             raise OsanError(f"auxiliary: must be None, 'cosine' or 'uniform', not {auxiliary!r}")
         if combine not in ("mean", "vote"):
@@ -209,7 +222,7 @@ class DataDrivenOSAN(nn.Module):
             bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
             none = torch.zeros(bag.num_graphs, device=batch.edge_index.device)
             return Output(self.downstream(batch, bag), none.sum(), None, (bag,), (), estimator, none)
-        problem = pose(self.policy, batch)
+        problem = self.selection.pose(batch)
         weights = self.weigh(batch, problem)
         selected: tuple[Selected, ...] = (
             (self.selection(batch, weights, problem=problem),)
@@ -218,6 +231,9 @@ class DataDrivenOSAN(nn.Module):
         )
         bags = tuple(self.bag_of(batch, one) for one in selected)
         prediction = self._join([self.downstream(batch, bag) for bag in bags])
+        if self.training and not self.looked:
+            self.looked = True
+            _warn_if_ignored(prediction, selected[0].choice)
         diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
         return Output(prediction, estimator.join(diversity), weights, bags, selected, estimator, diversity)
 
@@ -249,7 +265,7 @@ class DataDrivenOSAN(nn.Module):
             raise OsanError(f"samples: must be at least 1, not {samples!r}")
         if self.policy.count == "all":
             raise OsanError("with a policy 'x all' nothing is chosen, so there is nothing to explain")
-        problem = pose(self.policy, batch)
+        problem = self.selection.pose(batch)
         training = self.training
         self.eval()
         try:
@@ -283,3 +299,26 @@ class DataDrivenOSAN(nn.Module):
         classes = predictions[0].size(-1)
         votes = [nn.functional.one_hot(each.argmax(-1), classes) for each in predictions]
         return torch.stack(votes).to(predictions[0].dtype).mean(0)
+
+
+@torch.compiler.disable
+def _warn_if_ignored(prediction: Tensor, choice: Tensor) -> None:
+    """Warn of a prediction through which no gradient comes back to the choice."""
+    sought = choice.grad_fn
+    if sought is None:
+        return
+    waiting: list[Any] = [prediction.grad_fn]
+    seen: set[Any] = {None}
+    while waiting:
+        node = waiting.pop()
+        if node is sought:
+            return
+        if node not in seen:
+            seen.add(node)
+            waiting += [before for before, _ in node.next_functions]
+    warnings.warn(
+        "downstream: the prediction does not depend on which subgraphs are chosen, so the upstream network "
+        "learns nothing from it; pass on bag.weight and bag.edge_weight (or marks), as osan.nn.convolve, "
+        "osan.nn.Pool and osan.nn.OnSubgraphs do",
+        stacklevel=3,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 from torch.nn import Embedding, Linear, Module, ModuleList
+from torch_geometric.data import Data
 
 from osan.errors import OsanError
 from osan.nn.mlp import MLP
@@ -129,3 +131,23 @@ def encoded(encoder: Module, features: Tensor, name: str, width: int) -> Tensor:
             f"{list(features.shape)}, got {list(out.shape)}"
         )
     return out
+
+
+@torch.compiler.disable
+def warn_unseen(batch: Data, argument: str, width: int) -> bool:
+    """Warn that the features of vertices are not looked at, where there are some; says whether it did.
+
+    >>> warn_unseen(Data(num_nodes=3), "vertex_encoder", 8)
+    False
+    """
+    x = getattr(batch, "x", None)
+    if not isinstance(x, Tensor) or not x.numel():
+        return False
+    columns = x.size(1) if x.dim() > 1 else 1
+    fitting = f"Numerical({columns}, {width})" if x.is_floating_point() else f"Categorical(sizes, {width})"
+    warnings.warn(
+        f"batch.x of shape {list(x.shape)} is not looked at, as no {argument} was given: all vertices start "
+        f"alike; give {argument}=osan.nn.{fitting}, say",
+        stacklevel=2,
+    )
+    return True

@@ -110,7 +110,9 @@ class OSAN(Module):
         The number of linear layers after pooling.
     task
         ``"graph"`` for one prediction per graph, ``"vertex"`` for one per vertex. The vertex features of the
-        per-subgraph order are :math:`\mathsf{SAGG}\{\!\{\phi(h_{v,g}, h_g)\}\!\}`.
+        per-subgraph order are :math:`\mathsf{SAGG}\{\!\{\phi(h_{v,g}, h_g)\}\!\}`. Vertices that are in no
+        subgraph of the bag all get the same prediction: mark instead of deleting and selecting, cover, or add
+        the whole graph to the bag, where each one counts.
 
     Examples
     --------

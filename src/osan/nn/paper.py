@@ -88,16 +88,18 @@ def paper_network(
         settings |= {"between": 3, "head": 1}
     if as_in_code and dataset == "proteins":
         settings["readout"] = "sum"
-    width = changes.get("width", settings["width"])
+    width, conv = changes.get("width", settings["width"]), changes.get("conv", settings["conv"])
     if dataset.startswith("ogbg"):
         # OGB's GIN: a learned epsilon, twice the width inside, dropout, and no activation at the end.
         settings |= {"hidden": 2 * width, "train_eps": True, "dropout": 0.5, "last_activation": False}
-    if settings["conv"] in ("gine", "pna"):
+    if conv in ("gine", "pna") or (callable(conv) and edge_features is not None):
         if edge_features is None:
-            raise OsanError(f"edge_features: the network for {dataset} looks at edges, got none")
+            raise OsanError(
+                f"edge_features: the network for {dataset} with conv={conv!r} looks at edges, got none"
+            )
         single = encoder if dataset.startswith("ogbg") else EdgeMLP
         settings["edge_encoder"] = partial(single, edge_features, width)
-    if settings["conv"] == "pna":
+    if conv == "pna":
         settings["degrees"] = degrees
     settings |= {"vertex_encoder": encoder(vertex_features, width), **changes}
     return OSAN(out=out, **settings)

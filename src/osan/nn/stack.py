@@ -81,7 +81,8 @@ class Stack(Module):
     conv
         ``"gin"``, ``"gine"``, ``"gcn"``, ``"pna"``, or a function from the width to a PyG layer.
     edge_encoder
-        Called once per layer: a module from ``batch.edge_attr`` to rows of that width.
+        Called once per layer: a module from ``batch.edge_attr`` to rows of that width. An error if no layer
+        looks at edge features.
     neighbourhood
         The paper's square: ``"edges"`` (N(v)) or ``"all"`` (V(G)), for all layers or one for each.
     marked
@@ -143,6 +144,12 @@ class Stack(Module):
             )
             for i, square in enumerate(squares)
         )
+        if edge_encoder is not None and not self.looks_at_edges:
+            raise OsanError(
+                f"edge_encoder: no layer looks at edge features with conv={conv!r} and neighbourhood="
+                f"{neighbourhood!r}; take conv='gine', 'pna' or a PyG layer with edge_attr on 'edges', or "
+                "leave the encoder out"
+            )
 
     @property
     def looks_at_edges(self) -> bool:

@@ -9,7 +9,7 @@ from torch_geometric.nn import BatchNorm, GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
-from osan.nn.encoders import encoded
+from osan.nn.encoders import encoded, warn_unseen
 
 
 class Upstream(nn.Module):
@@ -27,10 +27,13 @@ class Upstream(nn.Module):
     edges
         Whether to weigh edges rather than vertices.
     encoder
-        Module from ``batch.x`` to features of shape ``[vertices, width]``; without one every vertex starts
-        with the same learned features.
+        Module from ``batch.x`` to features of shape ``[vertices, width]``. Without one a ``model`` of your
+        own gets ``batch.x`` itself; the GCN, or a model where there is no ``x``, starts with the same learned
+        features at every vertex, and the GCN warns once if there is an ``x``.
     edge_encoder
-        Module from ``batch.edge_attr`` to ``[edges, width]``; without one edge attributes are not used.
+        Module from ``batch.edge_attr`` to ``[edges, width]``, for ``edges=True`` only; without one edge
+        attributes are not used. (:class:`osan.nn.OSAN` takes a function instead, which makes one encoder for
+        each of its layers.)
     model
         Any PyG model, called with features and ``edge_index``, instead of the GCN; ``model.out_channels``,
         where it exists, is taken as its output width.
@@ -61,7 +64,13 @@ class Upstream(nn.Module):
         if count < 1 or width < 1 or layers < 1:
             given = f"{count!r}, {width!r} and {layers!r}"
             raise OsanError(f"upstream: count, width and layers must be at least 1, not {given}")
+        if edge_encoder is not None and not edges:
+            raise OsanError(
+                "upstream: edge_encoder is for weights of edges, and vertices are weighed without edge "
+                "attributes; build it with edges=True for an edge policy, or leave the encoder out"
+            )
         self.width, self.edges = width, edges
+        self.given, self.warned = model is not None, False
         self.encoder, self.edge_encoder = encoder, edge_encoder
         self.start = nn.Parameter(torch.randn(width)) if encoder is None else None
         self.model = _GCN(width, layers) if model is None else model
@@ -85,9 +94,19 @@ class Upstream(nn.Module):
         return self.out(torch.cat(parts, dim=1))
 
     def _encoded(self, batch: Data) -> Tensor:
-        if self.start is not None:
-            return self.start.expand(batch.num_nodes, -1)
-        return encoded(self.encoder, _attribute(batch, "x"), "upstream: encoder", self.width)  # type: ignore[arg-type]
+        if self.encoder is not None:
+            return encoded(self.encoder, _attribute(batch, "x"), "upstream: encoder", self.width)
+        x = getattr(batch, "x", None)
+        if self.given and x is not None and x.numel():
+            wanted = getattr(self.model, "in_channels", None)
+            if isinstance(wanted, int) and wanted not in (-1, x.size(-1)):  # PyG's -1: whatever comes
+                raise OsanError(
+                    f"upstream: the model takes {wanted} columns, batch.x of shape {list(x.shape)} has "
+                    f"others; give width={wanted} and encoder=torch.nn.Linear({x.size(-1)}, {wanted}), say"
+                )
+            return x
+        self.warned = self.warned or warn_unseen(batch, "encoder", self.width)
+        return self.start.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
 
 
 class _GCN(nn.Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -9,12 +10,15 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from osan.errors import OsanError
-from osan.selection.estimator import Estimator
+from osan.selection.estimator import Draw, Estimator
 from osan.selection.imle import IMLE
 from osan.selection.noise import Noise
 from osan.selection.policy import Policy
 from osan.selection.problem import Problem, pose
 from osan.selection.randomness import Randomness
+from osan.selection.relaxed import SIMPLE, ScoreFunction, StraightThrough
+
+Pose = Callable[[Policy, Data], Problem]
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,11 @@ class Selection(nn.Module):
         Says what gradient the weights get; the paper's :class:`~osan.selection.imle.IMLE` by default.
     noise
         Perturbs the weights; Gumbel(0, 1) by default.
+    pose
+        How the policy is posed on a batch, for a policy of your own: from a policy and a batch to a
+        :class:`~osan.selection.Problem`; :func:`osan.selection.pose` by default. The policy then says what is
+        weighed, what is done with it and how many subgraphs there are. For estimators that need nothing but
+        a solver (I-MLE, adaptive I-MLE, ``Random``, your own).
 
     Examples
     --------
@@ -58,7 +67,11 @@ class Selection(nn.Module):
     """
 
     def __init__(
-        self, policy: Policy | str, estimator: Estimator | None = None, noise: Noise | None = None
+        self,
+        policy: Policy | str,
+        estimator: Estimator | None = None,
+        noise: Noise | None = None,
+        pose: Pose | None = None,
     ) -> None:
         super().__init__()
         self.policy = Policy.parse(policy) if isinstance(policy, str) else policy
@@ -68,6 +81,28 @@ class Selection(nn.Module):
             raise OsanError(f"noise: expected a Noise such as Noise('gaussian'), not {noise!r}")
         self.estimator = IMLE() if estimator is None else estimator
         self.noise = Noise() if noise is None else noise
+        self.own_pose = pose
+        if pose is not None and isinstance(estimator, SIMPLE | StraightThrough | ScoreFunction):
+            raise OsanError(
+                f"pose: {type(estimator).__name__} is for subsets of a given size, not for choices of your "
+                "own; use IMLE, which needs a solver only"
+            )
+        if pose is not None and self.policy.count == "all":
+            raise OsanError(
+                "pose: with a policy 'x all' nothing is chosen; say how many subgraphs, as in 'x 3'"
+            )
+
+    def pose(self, batch: Data) -> Problem:
+        """The policy posed on a batch."""
+        if self.own_pose is None:
+            return pose(self.policy, batch)
+        problem = self.own_pose(self.policy, batch)
+        if not isinstance(problem, Problem):
+            raise OsanError(
+                "pose: expected a function from a policy and a batch to a Problem, but it gave "
+                f"{type(problem).__name__}"
+            )
+        return problem
 
     @torch.compiler.disable  # sizes depend on values: nothing to compile
     def forward(
@@ -94,7 +129,7 @@ class Selection(nn.Module):
         problem
             The policy posed on the batch, where it is at hand from an earlier call.
         """
-        problem = pose(self.policy, batch) if problem is None else problem
+        problem = self.pose(batch) if problem is None else problem
         rows = problem.ground.num_rows
         if weights.dim() != 2 or weights.size(0) != rows or weights.size(1) < 1:
             kind = "edges" if self.policy.weighs_edges else "vertices"
@@ -107,6 +142,16 @@ class Selection(nn.Module):
         randomness = Randomness.of(batch) if randomness is None else randomness
         scaled = problem.ground.gather(weights) / noise.temperature
         draw = self.estimator(problem, scaled, noise, randomness)
+        if not isinstance(draw, Draw) or draw.choice.shape != scaled.shape:
+            given = (
+                f"a choice of shape {list(draw.choice.shape)}"
+                if isinstance(draw, Draw)
+                else type(draw).__name__
+            )
+            raise OsanError(
+                f"estimator: {type(self.estimator).__name__} must give Draw(choice) with a choice of shape "
+                f"{list(scaled.shape)}, [elements, m], not {given}"
+            )
         return Selected(problem.ground.spread(draw.choice), problem, draw.log_prob)
 
     def extra_repr(self) -> str:

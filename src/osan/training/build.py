@@ -90,7 +90,7 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     edges = info.edge_features
     conv = changes.pop("conv", "gin" if edges is None else "gine")
     width, layers = changes.pop("width", 64), changes.pop("layers", 4)
-    if edges is not None:
+    if edges is not None and conv in ("gine", "pna"):
         changes["edge_encoder"] = partial(EdgeMLP, described(edges), width)
     vertices = encoder(described(info.vertex_features), width)
     return OSAN(width, layers, info.num_targets, conv=conv, vertex_encoder=vertices, **changes)

@@ -293,6 +293,10 @@ def test_recipes_are_listed_and_shown(tmp_path):
         (("train", "exp", "--recipe", "exp/gin/baseline"), "got a dataset and --recipe"),
         (("train", "nowhere.csv"), "'nowhere.csv' is neither a file nor one of"),
         (("train", "exp", "--subgraphs", "3"), "--subgraphs needs a policy"),
+        (
+            ("train", "--recipe", "exp/gin/baseline", "--selection", "random"),
+            "so --selection goes with a data",
+        ),
         (("train", "exp", "delete it"), "'delete it' is not understood"),
         (("train", "exp", "--set", "training.epoch=3"), "did you mean 'training.epochs'?"),
         (("train", "exp", "--selection", "magic", "delete 1 vertex"), "selection.estimator: Input should be"),
@@ -312,6 +316,8 @@ def test_mistakes_are_one_line(words, message):
 def test_resume_takes_no_other_settings(own_run):
     with pytest.raises(OsanError, match=r"with its own settings; leave out training.epochs"):
         run("train", "--resume", own_run, "--epochs", "3")
+    with pytest.raises(OsanError, match="with its own settings"):
+        run("train", "--resume", own_run, "--network", "pna")
     assert "test mae" in run("train", "--resume", own_run).stdout
 
 

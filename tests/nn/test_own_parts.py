@@ -7,7 +7,7 @@ import warnings
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
-from torch_geometric.nn import ARMAConv, GATConv, GCNConv, GINEConv, SAGEConv
+from torch_geometric.nn import ARMAConv, GATConv, GCNConv, GINConv, GINEConv, SAGEConv
 
 from osan import bags, nn
 from osan.errors import OsanError
@@ -150,6 +150,25 @@ def test_edge_features_that_do_not_fit_a_bag():
         nn.convolve(conv, batch.x[bag.vertex], bag, batch.edge_attr)
     with pytest.raises(OsanError, match=r"GINE needs edge features.*batch.edge_attr\[bag.edge\]"):
         nn.convolve(conv, batch.x[bag.vertex], bag)
+
+
+@pytest.mark.parametrize("options", [{"aggr": "max"}, {"aggr": "mean"}, {"flow": "target_to_source"}, {}])
+def test_gin_layers_of_any_aggregation(options):
+    """On the subgraphs as plain graphs PyG's own layer says what is right; some edges go one way only."""
+    batch = some_batch()
+    batch.edge_index = batch.edge_index[:, 2:]
+    batch.edge_attr = batch.edge_attr[2:]
+    bag = bags.all_subsets(batch, 1)
+    conv = GINConv(torch.nn.Identity(), **options)
+    expected = conv(batch.x[bag.vertex], bag.edge_index)
+    assert torch.allclose(nn.convolve(conv, batch.x[bag.vertex], bag), expected)
+
+
+def test_features_of_vertices_instead_of_copies_are_refused():
+    batch = some_batch()
+    bag = bags.all_subsets(batch, 1)
+    with pytest.raises(OsanError, match=rf"h: expected {bag.num_copies} rows, one per copy"):
+        nn.convolve(GINConv(torch.nn.Identity()), batch.x, bag)
 
 
 def test_features_that_are_not_looked_at_are_said_once():

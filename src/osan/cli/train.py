@@ -27,8 +27,10 @@ def train(
     dataset: Given = None,
     policy: Policy = None,
     subgraphs: Annotated[str | None, typer.Option(help="Subgraphs per graph, or all.")] = None,
-    selection: Annotated[str, typer.Option(help="imle, random, simple, ...: how they are chosen.")] = "imle",
-    network: Annotated[str, typer.Option(help="gin, pna or ds-gnn.")] = "gin",
+    selection: Annotated[
+        str | None, typer.Option(help="How they are chosen: imle (the default), random, simple, ...")
+    ] = None,
+    network: Annotated[str | None, typer.Option(help="gin (the default), pna or ds-gnn.")] = None,
     recipe: Annotated[str | None, typer.Option(help="A run of the paper (osan recipes).")] = None,
     settings: Annotated[Path | None, typer.Option(help="A TOML or YAML file of settings.")] = None,
     sets: Sets = None,
@@ -67,11 +69,12 @@ def train(
     changes = {key: value for key, value in options.items() if value is not None} | changes
     if devices is not None:
         changes["machine.devices"] = devices
+    chosen = {"policy": policy, "subgraphs": subgraphs, "selection": selection, "network": network}
     if resume is not None:
-        _only_machine(changes, dataset, recipe, settings)
+        _only_machine(changes, dataset, recipe, settings, name, *chosen.values())
         wanted, folder = settings_of(resume).changed(changes), resume
     else:
-        wanted = _wanted(dataset, policy, subgraphs, selection, network, recipe, settings)
+        wanted = _wanted(dataset, recipe, settings, **chosen)
         wanted = located(wanted.varied(changes, name))
         folder = run_folder(runs, wanted)
     try:
@@ -88,12 +91,13 @@ def train(
 
 def _wanted(
     dataset: str | None,
-    policy: str | None,
-    subgraphs: str | None,
-    selection: str,
-    network: str,
     recipe: str | None,
     file: Path | None,
+    *,
+    policy: str | None = None,
+    subgraphs: str | None = None,
+    selection: str | None = None,
+    network: str | None = None,
 ) -> Settings:
     """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
     from osan.experiments import recipes
@@ -104,6 +108,13 @@ def _wanted(
     if len(given) != 1:
         got = " and ".join(given) or "nothing"
         raise OsanError(f"train: expected one of {', '.join(ways)}; got {got}")
+    options = {"--subgraphs": subgraphs, "--selection": selection, "--network": network}
+    unused = [name for name, value in {"a policy": policy, **options}.items() if value is not None]
+    if dataset is None and unused:
+        raise OsanError(
+            f"train: {given[0]} says all about the run, so {unused[0]} goes with a dataset only; use "
+            "--set selection.policy=..., selection.estimator=... or network.conv=..."
+        )
     if recipe is not None:
         return recipes.recipe(recipe).settings
     if file is not None:
@@ -118,7 +129,7 @@ def _wanted(
     known = dataset or ""
     if known not in names() and Path(known).exists():
         known = str(Path(known).resolve())
-    return recipes.settings_for(known, text, selection, downstream=network)
+    return recipes.settings_for(known, text, selection or "imle", downstream=network or "gin")
 
 
 def _only_machine(changes: dict[str, Any], *ways: object) -> None:

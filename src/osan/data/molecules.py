@@ -29,11 +29,12 @@ _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 
 @dataclass(frozen=True)
 class Rejected:
-    """A row that is not used: its line in the file, its SMILES and why."""
+    """A row that is not used: its line in the file, its SMILES and why; the line of the same molecule."""
 
     line: int
     smiles: str
     reason: str
+    duplicate_of: int | None = None
 
 
 def load_table(
@@ -137,7 +138,7 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
     seen: dict[str, int] = {}
     with BlockLogs():
         for row, (line, text) in enumerate(zip(table.lines, table.columns[smiles], strict=True)):
-            target = y[row : row + 1]
+            target, first = y[row : row + 1], None
             mol = Chem.MolFromSmiles(text) if text and "\0" not in text else None
             if not text:
                 reason = "empty SMILES"
@@ -148,13 +149,14 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
             elif missing(target):
                 reason = "missing target"
             elif (name := Chem.MolToSmiles(mol)) in seen:
-                reason = f"duplicate of line {seen[name]}"
+                first = seen[name]
+                reason = f"duplicate of line {first}"
             else:
                 seen[name] = line
                 molecules.append(featurise(mol, target))
                 rows.append(row)
                 continue
-            bad.append(Rejected(line, text, reason))
+            bad.append(Rejected(line, text, reason, first))
     return molecules, rows, bad
 
 

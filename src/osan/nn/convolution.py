@@ -242,6 +242,10 @@ def convolve(
     >>> convolve(conv, torch.ones(bag.num_copies, 8), bag, path.edge_attr[bag.edge]).shape
     torch.Size([6, 8])
     """
+    if len(h) != bag.num_copies:
+        raise OsanError(
+            f"h: expected {bag.num_copies} rows, one per copy as in x[bag.vertex], got {list(h.shape)}"
+        )
     if isinstance(edges, Tensor):
         edges = _rows_of(edges, bag)
     if edges is None and isinstance(conv, GINEConv):
@@ -253,7 +257,7 @@ def convolve(
         return conv(h, bag, kept)
     if isinstance(conv, MarkedConv):
         return _marked(conv, h, bag, edges, kept)
-    if type(conv) in (GINConv, GINEConv) and getattr(conv, "lin", None) is None:
+    if _sums(conv):
         gine = type(conv) is GINEConv
         out = sum_of_messages(
             h,
@@ -278,6 +282,16 @@ def convolve(
     edge_index = bag.edge_index[:, there]
     with scaled_messages(conv, edge_index, weight[there]):
         return conv(h, edge_index, **{name: value[there] for name, value in features.items()})
+
+
+def _sums(conv: Any) -> bool:
+    """Whether a layer adds up messages along the edges, as :func:`sum_of_messages` does."""
+    return (
+        type(conv) in (GINConv, GINEConv)
+        and conv.aggr in ("add", "sum")
+        and conv.flow == "source_to_target"
+        and getattr(conv, "lin", None) is None
+    )
 
 
 def _rows_of(features: Tensor, bag: SubgraphBag) -> EdgeRows:

@@ -50,6 +50,12 @@ class Output:
         The bag that was used; in evaluation one per sample.
     selected
         The choice behind each bag; empty where all subgraphs are taken.
+    each
+        The predictions for each bag, from which ``prediction`` is joined.
+    estimator
+        What learns, or random sampling.
+    diversity
+        The auxiliary loss of each graph, shape ``[graphs]``, weighted but not joined.
     """
 
     prediction: Tensor
@@ -57,6 +63,7 @@ class Output:
     weights: Tensor | None
     bags: tuple[SubgraphBag, ...]
     selected: tuple[Selected, ...]
+    each: tuple[Tensor, ...]
     estimator: Estimator
     diversity: Tensor
 
@@ -221,7 +228,8 @@ class DataDrivenOSAN(nn.Module):
         if self.policy.count == "all":
             bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
             none = torch.zeros(bag.num_graphs, device=batch.edge_index.device)
-            return Output(self.downstream(batch, bag), none.sum(), None, (bag,), (), estimator, none)
+            prediction = self.downstream(batch, bag)
+            return Output(prediction, none.sum(), None, (bag,), (), (prediction,), estimator, none)
         problem = self.selection.pose(batch)
         weights = self.weigh(batch, problem)
         selected: tuple[Selected, ...] = (
@@ -230,12 +238,14 @@ class DataDrivenOSAN(nn.Module):
             else self._sampled(batch, problem, weights, self.samples)
         )
         bags = tuple(self.bag_of(batch, one) for one in selected)
-        prediction = self._join([self.downstream(batch, bag) for bag in bags])
+        each = tuple(self.downstream(batch, bag) for bag in bags)
+        prediction = self._join(each)
         if self.training and not self.looked:
             self.looked = True
             _warn_if_ignored(prediction, selected[0].choice)
         diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
-        return Output(prediction, estimator.join(diversity), weights, bags, selected, estimator, diversity)
+        auxiliary = estimator.join(diversity)
+        return Output(prediction, auxiliary, weights, bags, selected, each, estimator, diversity)
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """How often each vertex or edge is part of a subgraph, over samples of the evaluation noise.
@@ -291,7 +301,7 @@ class DataDrivenOSAN(nn.Module):
         loss = cosine_similarity if self.auxiliary == "cosine" else uniform_divergence
         return self.auxiliary_weight * loss(ground.gather(selected.choice), ground)
 
-    def _join(self, predictions: list[Tensor]) -> Tensor:
+    def _join(self, predictions: tuple[Tensor, ...]) -> Tensor:
         if self.training or self.combine == "mean":
             return torch.stack(predictions).mean(0)
         if predictions[0].size(-1) == 1:

@@ -96,6 +96,8 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
     else:
         graph, name = _molecule(which, info), which
     batch = flatten([graph]).batch(torch.tensor([0]))
+    if "graph_id" in graph:  # its noise in the evaluation; one molecule has that of osan predict
+        batch.graph_id = graph.graph_id
     frequency = learner.explain(batch, samples).frequency
     policy = Policy.parse(settings.selection.policy)
     if policy.operation == "delete":

@@ -66,9 +66,7 @@ def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     with evaluating(learner):
         for batch in Batches(graphs, batch_size):
             first, out = predict(learner.model, batch.to(device))
-            each = first.unsqueeze(0)
-            if out is not None and isinstance(learner.model, DataDrivenOSAN):
-                each = torch.stack([learner.model.downstream(batch, bag) for bag in out.bags])
+            each = torch.stack(out.each if out is not None else (first,))
             joined.append(learner.renormalised(first).cpu())
             parts.append(learner.renormalised(each).cpu())
     return torch.cat(joined), torch.cat(parts, dim=1)

@@ -22,7 +22,6 @@ from osan.training.tasks import TaskInfo
 
 # OGB's number for an element that it does not know.
 _UNKNOWN_ATOM = OGB_ATOM_FEATURES[0] - 1
-_DUPLICATE = "duplicate of line "
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 
 
@@ -76,7 +75,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
         )
     none = torch.zeros(len(table.lines), 1)
     molecules, places, bad = read_molecules(table, smiles, none)
-    usable, rejected = [], [each for each in bad if not each.reason.startswith(_DUPLICATE)]
+    usable, rejected = [], [each for each in bad if each.duplicate_of is None]
     for graph, place in zip(molecules, places, strict=True):
         reason = _unusable(graph.x, settings, info)
         if reason:
@@ -93,12 +92,11 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     why = {each.line: each.reason for each in rejected}
     row_of = {line: row for row, line in enumerate(table.lines)}
     for each in bad:
-        if each.reason.startswith(_DUPLICATE):
-            line = int(each.reason.removeprefix(_DUPLICATE))
-            if line in why:
-                rejected.append(Rejected(each.line, each.smiles, why[line]))
-            else:
-                found[row_of[each.line]] = found[row_of[line]]
+        line = each.duplicate_of
+        if line in why:
+            rejected.append(Rejected(each.line, each.smiles, why[line]))
+        elif line is not None:
+            found[row_of[each.line]] = found[row_of[line]]
     rejected.sort(key=lambda each: each.line)
     return Predicted(table, columns, dict(sorted(found.items())), rejected)
 

@@ -184,3 +184,39 @@ def test_settings_that_do_not_apply_are_refused(tmp_path):
     ):
         with pytest.raises(OsanError, match=message):
             run("train", "own.pt", "--name", message.split()[0], *words, *TINY)
+
+
+def write_paths(folder, name, labels, targets):
+    """A TU folder of paths, one per row of vertex labels."""
+    folder.mkdir()
+    arcs, indicator, first = [], [], 1
+    for graph, row in enumerate(labels, 1):
+        arcs += [f"{first + i}, {first + i + 1}\n{first + i + 1}, {first + i}" for i in range(len(row) - 1)]
+        indicator += [graph] * len(row)
+        first += len(row)
+    files = {"A": arcs, "graph_indicator": indicator, "node_labels": [v for row in labels for v in row]}
+    if targets:
+        files["graph_attributes"] = [float(sum(row)) for row in labels]
+    for part, lines in files.items():
+        (folder / f"{name}_{part}.txt").write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_a_tu_folder_is_predicted_with_the_labels_of_training(tmp_path):
+    """The labels 1 to 3 are four columns of training with 0 among them; alone they would be three."""
+    labels = [[(i * 3 + j * j) % 4 for j in range(2 + i % 4)] for i in range(20)]
+    write_paths(tmp_path / "OLD", "OLD", labels, targets=True)
+    run("train", "OLD", "--name", "tu", *TINY)
+    few = [i for i, row in enumerate(labels) if 0 not in row]
+    assert {v for i in few for v in labels[i]} == {1, 2, 3}
+    write_paths(tmp_path / "NEW", "NEW", [labels[i] for i in few], targets=False)
+    run("predict", "runs/tu/seed-0", "OLD", "--out", "old.csv")
+    run("predict", "runs/tu/seed-0", "NEW", "--out", "new.csv")
+    old, new = rows_of(tmp_path / "old.csv"), rows_of(tmp_path / "new.csv")
+    assert len(new) == len(few)
+    for i, row in zip(few, new, strict=True):
+        assert float(row["predicted_y"]) == pytest.approx(float(old[i]["predicted_y"]), rel=1e-4)
+    write_paths(tmp_path / "MORE", "MORE", [[1, 2, 4]], targets=False)
+    with pytest.raises(
+        OsanError, match=r"MORE_node_labels\.txt: the label 4 did not occur in what the model"
+    ):
+        run("predict", "runs/tu/seed-0", "MORE")

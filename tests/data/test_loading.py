@@ -401,6 +401,14 @@ def no_space(*_, **__):
         ({"name": "nope"}, "unknown dataset 'nope'; known are zinc, "),
         ({"name": "alchemy", "split": "stratified"}, "has no split 'stratified'; it has official, random"),
         ({"name": "alchemy", "fold": 1}, "the official split of alchemy has no folds"),
+        (
+            {"name": "alchemy", "validate_on_test": True},
+            "the official split of alchemy says itself what is validated on; leave out validate_on_test",
+        ),
+        (
+            {"name": "alchemy", "split": "random", "validate_on_test": True},
+            "the random split of alchemy says itself what is validated on",
+        ),
         ({"name": "alchemy", "distances": True}, "alchemy has no option 'distances'; it has none"),
         ({"name": "planted-motif", "fold": 0}, "generated with its split"),
         ({"name": "planted-motif", "k": 2}, "planted-motif has no option 'k'; it has num_graphs"),

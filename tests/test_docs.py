@@ -15,7 +15,7 @@ DOCS = ROOT / "docs"
 def test_the_code_of_the_quick_start_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict = {}
     for block in blocks:
         exec(compile(block, "docs/index.md", "exec"), names)

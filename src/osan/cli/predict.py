@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -116,7 +115,8 @@ def _predict_molecules(
     if as_json:
         names = distinct(predicted.header)
         rows = [dict(zip(names, row, strict=True)) for row in predicted.rows]
-        print_json({"predictions": rows, "rejected": [asdict(each) for each in bad]})
+        told = [{"line": each.line, "smiles": each.smiles, "reason": each.reason} for each in bad]
+        print_json({"predictions": rows, "rejected": told})
         return
     if out is None:
         for name, value in zip(predicted.columns, predicted.values[0], strict=True):

@@ -176,7 +176,7 @@ def _kept(whole: Split, count: int, places: Sequence[int] | None) -> Split:
     if places is None:
         return whole
     position = torch.full((count,), -1)
-    position[torch.tensor(places)] = torch.arange(len(places))
+    position[torch.tensor(places, dtype=torch.long)] = torch.arange(len(places))
     parts = {part: position[index] for part, index in whole.items()}
     kept = {part: index[index >= 0] for part, index in parts.items()}
     return checked(kept, len(places), where="of the rows that can be used, ")

@@ -79,9 +79,13 @@ def colour(
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
+    out: Annotated[Path | None, typer.Option(help="Draw the colours into this .svg or .png file.")] = None,
     json: Json = False,
 ) -> None:
     """Colour the graphs of FILE jointly; equal colours mean: not told apart."""
+    from osan.report.pictures import checked_suffix
+
+    suffix = "" if out is None else checked_suffix(out)  # before the work
     chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
     from osan.graphs import read_graphs
     from osan.wl import refine
@@ -95,6 +99,13 @@ def colour(
             max_memory=memory_limit(max_memory),
             progress=_follow(bar, str(chosen), rounds),
         )
+    if out is not None:
+        from osan.data.paths import written_whole
+        from osan.report.pictures import rendered
+        from osan.wl import draw
+
+        with written_whole(out) as temporary:
+            temporary.write_bytes(rendered(draw(graphs, colouring), suffix))
     if json:
         print_json(
             {
@@ -110,7 +121,7 @@ def colour(
     from rich.table import Table
 
     end = "stable" if colouring.stable else "stopped"
-    table = Table(title=f"{chosen}: {end} after {colouring.rounds} rounds")
+    table = Table(title=f"{chosen}: {end} after {colouring.rounds} round{'s' * (colouring.rounds != 1)}")
     parts = colouring.vertex_colours or colouring.subgraph_colours or ()
     of = "vertex colours" if colouring.vertex_colours is not None else "subgraph colours"
     for heading in ("graph", "vertices", "edges", "colour", of):

@@ -4,6 +4,7 @@ No torch is needed. Colours are exact: a hash may propose a class, only comparis
 """
 
 from osan.wl.colouring import Colouring
+from osan.wl.draw import draw
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
 from osan.wl.refine import distinguishes, refine
 from osan.wl.settings import Test
@@ -14,6 +15,7 @@ __all__ = [
     "Rung",
     "Test",
     "distinguishes",
+    "draw",
     "ladder",
     "ladder_tests",
     "refine",

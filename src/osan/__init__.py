@@ -8,7 +8,7 @@ from types import ModuleType
 
 __version__ = "0.1.0"
 
-_ROOMS = ("bags", "data", "experiments", "graphs", "nn", "report", "selection", "training", "wl")
+_ROOMS = ("bags", "data", "errors", "experiments", "graphs", "nn", "report", "selection", "training", "wl")
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -16,3 +16,7 @@ def __getattr__(name: str) -> ModuleType:
     if name in _ROOMS:
         return importlib.import_module(f"osan.{name}")
     raise AttributeError(f"module 'osan' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_ROOMS]

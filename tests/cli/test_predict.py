@@ -204,6 +204,7 @@ def write_paths(folder, name, labels, targets):
 def test_a_tu_folder_is_predicted_with_the_labels_of_training(tmp_path):
     """The labels 1 to 3 are four columns of training with 0 among them; alone they would be three."""
     labels = [[(i * 3 + j * j) % 4 for j in range(2 + i % 4)] for i in range(20)]
+    labels[0].append(6)
     write_paths(tmp_path / "OLD", "OLD", labels, targets=True)
     run("train", "OLD", "--name", "tu", *TINY)
     few = [i for i, row in enumerate(labels) if 0 not in row]
@@ -215,8 +216,9 @@ def test_a_tu_folder_is_predicted_with_the_labels_of_training(tmp_path):
     assert len(new) == len(few)
     for i, row in zip(few, new, strict=True):
         assert float(row["predicted_y"]) == pytest.approx(float(old[i]["predicted_y"]), rel=1e-4)
-    write_paths(tmp_path / "MORE", "MORE", [[1, 2, 4]], targets=False)
-    with pytest.raises(
-        OsanError, match=r"MORE_node_labels\.txt: the label 4 did not occur in what the model"
-    ):
-        run("predict", "runs/tu/seed-0", "MORE")
+    for more in (4, 7):  # between labels that occurred, and beyond
+        write_paths(tmp_path / f"MORE{more}", "MORE", [[1, 2, more]], targets=False)
+        with pytest.raises(
+            OsanError, match=rf"MORE_node_labels\.txt: the label {more} did not occur in what the model"
+        ):
+            run("predict", "runs/tu/seed-0", f"MORE{more}")

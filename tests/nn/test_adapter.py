@@ -3,7 +3,17 @@
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
-from torch_geometric.nn import GAT, GCN, GIN, GATConv, GINConv, GINEConv, TopKPooling, global_add_pool
+from torch_geometric.nn import (
+    GAT,
+    GCN,
+    GIN,
+    GATConv,
+    GINConv,
+    GINEConv,
+    MessagePassing,
+    TopKPooling,
+    global_add_pool,
+)
 from torch_geometric.utils import scatter, subgraph
 
 from osan import bags, nn
@@ -24,6 +34,8 @@ def some_graph(n, pairs, seed, loop=None):
         edge_index=index,
         edge_attr=torch.randn(index.size(1), 2, generator=generator, dtype=torch.double),
         shade=torch.randn(n, generator=generator, dtype=torch.double),
+        mark=torch.randn(n, generator=generator, dtype=torch.double),
+        surface_knowledge=torch.randn(n, generator=generator, dtype=torch.double),
         u=torch.randn(1, 2, generator=generator, dtype=torch.double),
     )
 
@@ -214,6 +226,8 @@ def test_a_batch_of_subgraphs_has_what_pyg_would_give_it():
     assert found.num_nodes == wanted.num_nodes
     for name in ("x", "shade", "u", "batch", "ptr"):
         assert found[name].equal(wanted[name]), name
+    for name in ("mark", "surface_knowledge"):  # a bag that marks nothing has no say in it
+        assert found[name].equal(BATCH[name][bag.vertex]), name
     ours = torch.cat((found.edge_index, found.edge_attr.t()))
     theirs = torch.cat((wanted.edge_index, wanted.edge_attr.t()))
     assert sorted(ours.t().tolist()) == sorted(theirs.t().tolist())
@@ -268,6 +282,34 @@ def test_predictions_of_other_shapes_and_nothing_at_all():
     assert model(points, bags.all_subsets(points, 1)).tolist() == [0, 0]
     both = nn.OnSubgraphs(GIN(COLUMNS, 4, 1, 2).double(), call=pooled)
     assert both(points, bags.all_subsets(points, 1)).tolist() == [[0, 0], [0, 0]]
+
+
+def test_votes_of_a_model_with_one_number_per_graph():
+    """Every sample of every graph says no, whatever the other graphs of the batch."""
+
+    class No(torch.nn.Module):
+        def forward(self, b):
+            return -1 - scatter(b.x[:, 0].abs(), b.batch, dim_size=b.num_graphs)
+
+    upstream = nn.Upstream(count=2, width=4, encoder=nn.Numerical(COLUMNS, 4)).double()
+    model = nn.DataDrivenOSAN(upstream, nn.OnSubgraphs(No()), "mark 1 vertex x 2", combine="vote").eval()
+    assert model(BATCH).prediction.tolist() == [-0.5] * len(GRAPHS)
+
+
+def test_messages_in_several_parts():
+    class Two(MessagePassing):
+        def forward(self, x, edge_index):
+            return self.propagate(edge_index, x=x)
+
+        def message(self, x_j):
+            return x_j, 2 * x_j
+
+        def aggregate(self, messages, index, dim_size=None):
+            return sum(scatter(part, index, dim_size=dim_size) for part in messages)
+
+    conv, edges = Two(), torch.tensor([[0, 1], [2, 2]])
+    with scaled_messages(conv, edges, torch.tensor([1.0, 10.0])):
+        assert conv(torch.ones(3, 1), edges).flatten().tolist() == [0, 0, 33]
 
 
 def test_what_will_not_do_is_said():

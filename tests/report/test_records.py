@@ -78,6 +78,7 @@ def test_the_command(molesol, tmp_path):
     assert r"-0.050 $\pm$ 0.050" in tex
     assert tex.startswith(r"\begin{tabular}{llrrr")
     assert run(table, "--columns", "here,run", "--format", "latex").startswith(r"\begin{tabular}{rl}")
+    assert "--columns goes with tables" in run(table, "--columns", "run", "--json", code=1)
     assert "no column 'mean'; there are run, metric, here, paper" in run(table, "--columns", "mean", code=1)
     other = rows[0]["name"]
     (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))

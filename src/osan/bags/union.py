@@ -13,7 +13,7 @@ from osan.bags.build import thinned
 from osan.errors import OsanError
 
 # What says where things lie in the batch, and would say something wrong of its subgraphs.
-_PLACES = ("index", "face", "adj")
+_PLACES = {"index", "face", "adj"}
 
 
 def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
@@ -33,11 +33,12 @@ def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
     Returns
     -------
     Batch
-        With ``x``, ``edge_attr`` and every other tensor that has a row per vertex, edge or graph (its name
-        decides where there are equally many: ``edge`` in it means edges), each row repeated for every
-        subgraph; attributes that hold numbers of vertices (``..._index``, ``face``, ``adj...``), lists and
-        strings are left out. Of the bag come, where it has them, ``mark`` and ``rank`` of shape
-        ``[vertices]``, ``edge_mark`` of shape ``[edges]`` and ``graph``, the graph of each subgraph.
+        With ``x``, ``edge_attr`` and every other tensor that has a row per vertex, edge or graph, each row
+        repeated for every subgraph. Where there are as many edges as vertices, the name decides as it does
+        in PyG: those with ``edge`` in them are of edges. Attributes that hold numbers of vertices
+        (``..._index``, ``face``, ``adj``), lists and strings are left out. Of the bag come, where it has
+        them, ``mark`` and ``rank`` of shape ``[vertices]``, ``edge_mark`` of shape ``[edges]`` and
+        ``graph``, the graph of each subgraph.
 
     Examples
     --------
@@ -58,11 +59,11 @@ def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
         if of is not None:
             parts[name] = value.index_select(0, rows[of])
     parts |= {"edge_index": bag.edge_index, "batch": bag.subgraph, "graph": bag.graph}
-    parts |= {name: getattr(bag, name) for name in ("mark", "rank", "edge_mark")}
+    of_bag = {name: getattr(bag, name) for name in ("mark", "rank", "edge_mark")}
+    parts |= {name: value for name, value in of_bag.items() if value is not None}
     sizes = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
     ptr = torch.cat((sizes.new_zeros(1), sizes.cumsum(0)))
-    given = {name: value for name, value in parts.items() if value is not None}
-    return Batch(ptr=ptr, num_nodes=bag.num_copies, **given)
+    return Batch(ptr=ptr, num_nodes=bag.num_copies, **parts)
 
 
 def without_removed(bag: SubgraphBag) -> SubgraphBag:
@@ -79,11 +80,12 @@ def without_removed(bag: SubgraphBag) -> SubgraphBag:
 
 def _rows_of(name: str, value: object, bag: SubgraphBag) -> str | None:
     """What the rows of an attribute of the batch belong to: ``"vertex"``, ``"edge"``, ``"graph"`` or none."""
-    if not isinstance(value, Tensor) or value.dim() == 0 or any(word in name for word in _PLACES):
+    words = name.split("_")
+    if not isinstance(value, Tensor) or value.dim() == 0 or not _PLACES.isdisjoint(words):
         return None
     if name in ("batch", "ptr") or name.startswith("bag_") or name.endswith(("_batch", "_ptr")):
         return None
     counts = {"vertex": bag.num_vertices, "graph": bag.num_graphs, "edge": bag.num_edges}
-    if "edge" in name:
+    if "edge" in words:
         counts = {"edge": bag.num_edges}
     return next((of for of, count in counts.items() if len(value) == count), None)

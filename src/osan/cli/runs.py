@@ -47,6 +47,8 @@ def runs(
     suffix = "" if out is None else checked_suffix(out)  # before the work
     if each and against:
         raise OsanError("--against compares settings, not runs: leave out --each")
+    if columns and (json or format is Format.csv):
+        raise OsanError("--columns goes with tables; --json and --format csv have everything")
     everything = read_records(source)
     records = [record for record in everything if is_under(record.name, under)]
     if not records:
@@ -78,7 +80,7 @@ def runs(
 def _chosen(columns: str, known: list[str]) -> list[str]:
     from osan.errors import OsanError
 
-    wanted = [name.strip() for name in columns.split(",")]
+    wanted = [name.strip() for name in columns.split(",") if name.strip()]
     for name in wanted:
         if name not in known:
             raise OsanError(f"--columns: there is no column {name!r}; there are {', '.join(known)}")

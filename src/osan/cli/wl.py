@@ -83,9 +83,10 @@ def colour(
     json: Json = False,
 ) -> None:
     """Colour the graphs of FILE jointly; equal colours mean: not told apart."""
-    from osan.report.pictures import checked_suffix
+    if out is not None:
+        from osan.report.pictures import checked_suffix
 
-    suffix = "" if out is None else checked_suffix(out)  # before the work
+        suffix = checked_suffix(out)  # before the work
     chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
     from osan.graphs import read_graphs
     from osan.wl import refine
@@ -100,12 +101,14 @@ def colour(
             progress=_follow(bar, str(chosen), rounds),
         )
     if out is not None:
-        from osan.data.paths import written_whole
+        from osan.files import written_whole
         from osan.report.pictures import rendered
         from osan.wl import draw
 
         with written_whole(out) as temporary:
             temporary.write_bytes(rendered(draw(graphs, colouring), suffix))
+        if not json:
+            typer.echo(f"{out} written, with the first graphs if there are many")
     if json:
         print_json(
             {

@@ -11,9 +11,9 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
-from osan.data.paths import written_whole
 from osan.data.task import Features
 from osan.errors import OsanError
+from osan.files import written_whole
 
 # Raised whenever the meaning of a cached file changes, so that older ones are rebuilt.
 FORMAT = "1"

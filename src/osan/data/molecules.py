@@ -17,11 +17,11 @@ from torch_geometric.data import Data
 from osan.data.flat import flatten
 from osan.data.own import METRIC, class_targets
 from osan.data.own_splits import Wanted, check_folds, own_split
-from osan.data.paths import written_whole
 from osan.data.splits import Split, given_split, scaffold_split
 from osan.data.table import Table, has_column, is_missing, number, read_table
 from osan.data.task import Features, Kind, Task, make_task
 from osan.errors import OsanError
+from osan.files import written_whole
 
 # How tables write the two values of a binary target besides 1 and 0.
 _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
@@ -84,6 +84,7 @@ def load_table(
     columns = [targets] if isinstance(targets, str) else list(targets)
     if not columns:
         raise OsanError("targets must name at least one column")
+    check_folds(split, fold, validate_on_test)
     extra = [str(split)] if _is_column(split, path) else []
     table = read_table(path, [smiles, *columns, *extra])
     y, classes = _targets(table, columns, kind)
@@ -97,7 +98,6 @@ def load_table(
 
     graphs = flatten(molecules)
     if extra or split == "scaffold":
-        check_folds(split, fold, validate_on_test)
         parts, words = _split_of_rows(table, smiles, str(split), rows), str(split)
     else:
         parts, words = own_split(

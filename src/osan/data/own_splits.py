@@ -6,6 +6,7 @@ import codecs
 import json
 import os
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,14 @@ def own_split(
 
 
 def check_folds(split: Wanted, fold: int | None, validate_on_test: bool) -> None:
-    """Raise if a fold is asked for of a split that has none."""
+    """Raise if a split is none, or a fold is asked for of a split that has none."""
+    if not (split is None or isinstance(split, str | os.PathLike | Mapping)):
+        raise OsanError(
+            "split: expected a word, the file of a split, or a mapping from train, val and test to indices, "
+            f"got {type(split).__name__}"
+        )
+    if fold is not None and (isinstance(fold, bool) or not isinstance(fold, Integral)):
+        raise OsanError(f"fold: expected an integer from 0 to 9, got {fold!r}")
     folds = split == "stratified" or (split is None and fold is not None)
     if fold is not None and not folds:
         name = str(split) if isinstance(split, str | os.PathLike) else "given"
@@ -148,7 +156,7 @@ def indices_of(content: Any, count: int, where: str) -> Split:
         )
     parts: Split = {}
     for name, indices in content.items():
-        part = SYNONYMS.get(str(name))
+        part = SYNONYMS.get(str(name).lower())
         if part is None or part in parts:
             what = "a second" if part in parts else "an unknown"
             raise OsanError(f"{where}: {what} part {name!r}; expected train, val (or valid) and test")

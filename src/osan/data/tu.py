@@ -107,11 +107,17 @@ def read_tu(
     graphs = check_tu(folder, prefix)
     data, slices, sizes = read_tu_data(str(folder), prefix)
     found: dict[str, list[range]] = {}
+    codes: dict[str, list[list[int | None]]] = {}
     for name, labels in (("x", "node_labels"), ("edge_attr", "edge_labels")):
         path = folder / f"{prefix}_{labels}.txt"
         if path.is_file():
             rows = read_rows(path, integers=True)
             found[name] = [range(low, high + 1) for low, high in zip(rows.min(0), rows.max(0), strict=True)]
+            # PyG has a column for each number in between, too; what does not occur is not learned.
+            codes[name] = [
+                [label if label in seen else None for label in map(int, labels)]
+                for labels, seen in zip(found[name], map(set, rows.T.tolist()), strict=True)
+            ]
         if alphabets is not None:
             width = sizes[f"num_{labels}"]
             new = _recoded(data.get(name), width, found.get(name, []), alphabets.get(name, []), path)
@@ -129,7 +135,6 @@ def read_tu(
     if not targets:
         tensors = {name: tensor for name, tensor in flat.tensors.items() if name != "y"}
         flat = FlatDataset(tensors, flat.vertex_ptr, flat.edge_ptr)
-    codes = {name: [list(map(int, labels)) for labels in columns] for name, columns in found.items()}
     return flat, codes if alphabets is None else alphabets
 
 

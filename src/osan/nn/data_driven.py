@@ -304,7 +304,7 @@ class DataDrivenOSAN(nn.Module):
     def _join(self, predictions: tuple[Tensor, ...]) -> Tensor:
         if self.training or self.combine == "mean":
             return torch.stack(predictions).mean(0)
-        if predictions[0].size(-1) == 1:
+        if predictions[0].dim() == 1 or predictions[0].size(-1) == 1:
             return torch.stack([(each > 0).to(each.dtype) for each in predictions]).mean(0) - 0.5
         classes = predictions[0].size(-1)
         votes = [nn.functional.one_hot(each.argmax(-1), classes) for each in predictions]

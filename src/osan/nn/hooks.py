@@ -39,10 +39,12 @@ def scaled_messages(model: Module, edge_index: Tensor, weight: Tensor) -> Iterat
     def look(layer: Any, inputs: Any) -> None:
         running[layer] = _along(inputs[0], edge_index, weight)
 
-    def scale(layer: Any, inputs: Any, messages: Tensor) -> Tensor:
+    def scale(layer: Any, inputs: Any, messages: Any) -> Any:
         factor = running[layer]
         if factor is None:
             return messages
+        if isinstance(messages, tuple | list):
+            return type(messages)(scale(layer, inputs, each) for each in messages)
         along = layer.node_dim % messages.dim()  # some layers have a dimension before that of the edges
         return messages * factor.to(messages.dtype).view(-1, *[1] * (messages.dim() - 1 - along))
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from osan import __version__
-from osan.data.paths import written_whole
 from osan.errors import OsanError
+from osan.files import written_whole
 from osan.training.settings import Settings, read_settings
 
 try:

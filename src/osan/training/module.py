@@ -67,7 +67,8 @@ class Learner(LightningModule):
     def forward(self, batch: Data) -> Tensor:
         """Predictions, shape ``[graphs, targets]``, in the unit of the targets.
 
-        For classes logits, or shares of votes where the samples of evaluation vote.
+        For classes logits; where the samples of evaluation vote, shares of votes instead, for a single binary
+        target less 1/2, so that the sign decides in either case.
         """
         return self.renormalised(predict(self.model, batch)[0])
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar, get_args
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from osan.data.paths import written_whole
 from osan.errors import OsanError
+from osan.files import written_whole
 from osan.selection import Policy
 
 Checked = TypeVar("Checked", bound=BaseModel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from osan.errors import OsanError
@@ -54,8 +55,10 @@ def draw(graphs: Sequence[Any], colouring: Colouring, *, limit: int = 12) -> Any
         raise OsanError(
             f"graphs: expected the {len(colouring.graph_colours)} graphs that were coloured, in their order"
         )
-    places = [_layout(graph) for graph in plain]
-    panels = list(_panels(colouring, limit))[:limit]
+    if limit < 1:
+        raise OsanError(f"limit: must be at least 1, got {limit}")
+    panels = list(islice(_panels(colouring, limit), limit))
+    places = {i: _layout(plain[i]) for i, _, _ in panels}
     # Neighbouring numbers get shades that differ most; after twenty they repeat, and the numbers tell.
     shades = colormaps["tab20"].colors  # type: ignore[attr-defined]
     shades = [*shades[::2], *shades[1::2]]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from osan.cli import app
-from osan.data.paths import written_whole
+from osan.files import written_whole
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "results.md"

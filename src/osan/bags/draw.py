@@ -13,6 +13,7 @@ import torch
 
 from osan.bags.bag import SubgraphBag
 from osan.errors import OsanError
+from osan.graphs.panels import panels
 
 _GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
 
@@ -69,23 +70,14 @@ def draw(bag: SubgraphBag, *, graph: int = 0, limit: int = 8, smiles: str | None
     matplotlib.figure.Figure
         One panel per subgraph.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OsanError("drawing needs matplotlib, which is not installed: pip install matplotlib") from None
     if not 0 <= graph < bag.num_graphs:
         raise OsanError(f"graph {graph}: the bag covers the graphs 0 to {bag.num_graphs - 1}")
     members = (bag.graph == graph).nonzero().flatten().tolist()
     shown = [subgraph_of(bag, s) for s in members[:limit]]
     base = nx.compose_all([nx.Graph(g) for g in shown]) if shown else nx.Graph()
     position, symbols = _molecule(smiles, bag, graph) if smiles else (nx.spring_layout(base, seed=0), {})
-    columns = min(len(shown), 4) or 1
-    rows = -(-len(shown) // columns) or 1
-    figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).flatten()
-    for panel in panels:
-        panel.set_axis_off()
-    for panel, s, picture in zip(panels, members, shown, strict=False):
+    figure, drawn = panels(len(shown))
+    for panel, s, picture in zip(drawn, members, shown, strict=False):
         panel.set_title(f"subgraph {s}", fontsize=9)
         _draw_one(panel, nx.Graph(picture), base, position, symbols)
     return figure

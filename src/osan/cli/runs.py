@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _MOST = ("run", "metric", "here", "paper", "runs", "difference")
 _TEXT = ("run", "metric")
+_OPTIONAL = ("paper", "difference", "samples apart", "selected on test", "gradients")
 
 
 def runs(
@@ -111,25 +112,21 @@ def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
     """The columns by name; those that may be empty are there only if some group has a figure."""
     from osan.report.table import figure
 
-    optional = {
-        "paper": [figure(group.paper, group.paper_std, 3) for group in groups],
-        "difference": [_difference(group) for group in groups],
-        "samples apart": [_number(group.separate, 3) for group in groups],
-        "selected on test": [_number(group.best_test, 3) for group in groups],
-        "gradients": [_number(group.gradients, 3) for group in groups],
-    }
     columns = {
         "run": [group.name for group in groups],
         "metric": [group.metric for group in groups],
         "here": [figure(group.mean, group.std, 3) for group in groups],
-        "paper": optional["paper"],
+        "paper": [figure(group.paper, group.paper_std, 3) for group in groups],
         "runs": [str(group.runs) for group in groups],
-        "difference": optional["difference"],
+        "difference": [_difference(group) for group in groups],
         "epochs": [f"{group.epochs:.0f}" for group in groups],
         "hours": [_number(group.hours, 2) for group in groups],
         "ms per graph": [_number(group.inference, 2) for group in groups],
-    } | optional
-    return {name: cells for name, cells in columns.items() if name not in optional or any(cells)}
+        "samples apart": [_number(group.separate, 3) for group in groups],
+        "selected on test": [_number(group.best_test, 3) for group in groups],
+        "gradients": [_number(group.gradients, 3) for group in groups],
+    }
+    return {name: cells for name, cells in columns.items() if name not in _OPTIONAL or any(cells)}
 
 
 def _each_cells(records: Sequence[Record]) -> dict[str, list[str]]:

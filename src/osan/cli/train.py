@@ -124,12 +124,7 @@ def _wanted(
     text = policy or ""
     if subgraphs is not None:
         text = f"{text.split(' x ')[0]} x {subgraphs}"
-    from osan.data import names
-
-    known = dataset or ""
-    if known not in names() and Path(known).exists():
-        known = str(Path(known).resolve())
-    return recipes.settings_for(known, text, selection or "imle", downstream=network or "gin")
+    return recipes.settings_for(dataset or "", text, selection or "imle", downstream=network or "gin")
 
 
 def _only_machine(changes: dict[str, Any], *ways: object) -> None:

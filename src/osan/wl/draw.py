@@ -8,6 +8,7 @@ from typing import Any
 
 from osan.errors import OsanError
 from osan.graphs import as_graph, to_networkx
+from osan.graphs.panels import panels
 from osan.wl.colouring import Colouring
 from osan.wl.encode import Colours
 
@@ -45,11 +46,6 @@ def draw(graphs: Sequence[Any], colouring: Colouring, *, limit: int = 12) -> Any
     """
     import networkx as nx
 
-    try:
-        from matplotlib import colormaps
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OsanError("drawing needs matplotlib, which is not installed: pip install matplotlib") from None
     plain = [to_networkx(as_graph(graph)) for graph in graphs]
     if [len(graph) for graph in plain] != _sizes(colouring):
         raise OsanError(
@@ -57,19 +53,15 @@ def draw(graphs: Sequence[Any], colouring: Colouring, *, limit: int = 12) -> Any
         )
     if limit < 1:
         raise OsanError(f"limit: must be at least 1, got {limit}")
-    panels = list(islice(_panels(colouring, limit), limit))
-    places = {i: _layout(plain[i]) for i, _, _ in panels}
+    shown = list(islice(_shown(colouring, limit), limit))
+    figure, drawn = panels(len(shown))
+    places = {i: _layout(plain[i]) for i, _, _ in shown}
+    from matplotlib import colormaps
+
     # Neighbouring numbers get shades that differ most; after twenty they repeat, and the numbers tell.
     shades = colormaps["tab20"].colors  # type: ignore[attr-defined]
     shades = [*shades[::2], *shades[1::2]]
-    columns = min(len(panels), 4) or 1
-    rows = -(-len(panels) // columns) or 1
-    figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False).flatten()
-    for ax in axes[len(panels) :]:
-        ax.remove()
-    for ax, (i, title, colours) in zip(axes, panels, strict=False):
-        ax.set_axis_off()
+    for ax, (i, title, colours) in zip(drawn, shown, strict=True):
         ax.set_title(title, fontsize=9)
         graph, numbers = plain[i], colours.tolist()
         nx.draw_networkx_edges(graph, places[i], ax=ax, edge_color="#888888", node_size=220)
@@ -92,7 +84,7 @@ def _sizes(colouring: Colouring) -> list[int]:
     return [colours.shape[-1] for colours in colouring.colours]
 
 
-def _panels(colouring: Colouring, limit: int) -> Iterator[tuple[int, str, Colours]]:
+def _shown(colouring: Colouring, limit: int) -> Iterator[tuple[int, str, Colours]]:
     """The graph, title and colours of vertices of each panel; every graph has its share of ``limit``."""
     share = max(1, limit // max(1, len(colouring.graph_colours)))
     for i, colour in enumerate(colouring.graph_colours.tolist()):

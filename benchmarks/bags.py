@@ -5,8 +5,8 @@ Needs ``OSAN_DATA``. Both sides of every ratio are timed alternately in one run:
     python benchmarks/bags.py [--repeats 5] [--profile]
 
 ``build``: making the bag against a list of ``Data`` per subgraph and ``Batch.from_data_list``.
-``step``: bag, forward, backward and optimiser against the same with that batch and plain PyG layers.
-``floor``: forward, backward and optimiser against the same model's linear layers alone, forward and
+``step``: bag, forward, backward and optimizer against the same with that batch and plain PyG layers.
+``floor``: forward, backward and optimizer against the same model's linear layers alone, forward and
 backward, on the same number of copies.
 
 As in training, freed memory stays with the process (``osan.training.memory``); this helps all sides.
@@ -101,7 +101,7 @@ def run(name: str, width: int, size: int, m: int | None, options: argparse.Names
     batch = Batch.from_data_list(graphs)
     torch.manual_seed(0)
     network = nn.paper_network(name, 1, vertex_features=atoms, edge_features=bonds, width=width)
-    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-3, fused=True)
     generator = torch.Generator().manual_seed(0)
     target = batch.y.view(-1, 1)
 
@@ -111,9 +111,9 @@ def run(name: str, width: int, size: int, m: int | None, options: argparse.Names
         return bags.random_subsets(batch, 1, m, generator=generator)
 
     def learn(out: Tensor) -> None:
-        optimiser.zero_grad(set_to_none=True)
+        optimizer.zero_grad(set_to_none=True)
         torch.nn.functional.l1_loss(out, target).backward()
-        optimiser.step()
+        optimizer.step()
 
     bag = make()
     big, owner = obvious_bag(graphs, m, generator)

@@ -47,11 +47,11 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def train(model: Gin, optimiser: torch.optim.Optimizer, batches: Iterable[Batch]) -> None:
+def train(model: Gin, optimizer: torch.optim.Optimizer, batches: Iterable[Batch]) -> None:
     for batch in batches:
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         (model(batch) - batch.y).abs().mean().backward()
-        optimiser.step()
+        optimizer.step()
 
 
 def main() -> None:
@@ -63,13 +63,13 @@ def main() -> None:
     print(f"zinc, from cache:    {warm:6.2f} s  (bar: 2)")
 
     model = Gin()
-    optimiser = torch.optim.Adam(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters())
     flat = FlatLoader(task.train, BATCH, shuffle=True)
     pyg = DataLoader(list(task.train), BATCH, shuffle=True)
     ready = list(flat)
     times: dict[str, list[float]] = {"train": [], "flat": [], "pyg": []}
     for _ in range(ROUNDS):  # alternating, so that a busy moment hits all three
-        times["train"].append(seconds(lambda: train(model, optimiser, ready)))
+        times["train"].append(seconds(lambda: train(model, optimizer, ready)))
         times["flat"].append(seconds(lambda: list(flat)))
         times["pyg"].append(seconds(lambda: list(pyg)))
     epoch = statistics.median(times["train"])

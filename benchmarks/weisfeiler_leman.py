@@ -37,9 +37,9 @@ def against_networkx(vertices: int, edges: int, repeats: int) -> None:
     print(f"compilation (or loading it from disk) and a first small run: {compilation:.1f} s, not counted")
     ours, theirs = [], []
     for _ in range(repeats):
-        time_ours, colouring = seconds(wl.refine, [graph])
-        # One more round than it took shows that the colouring is stable; networkx gets as many.
-        rounds = colouring.rounds + 1
+        time_ours, coloring = seconds(wl.refine, [graph])
+        # One more round than it took shows that the coloring is stable; networkx gets as many.
+        rounds = coloring.rounds + 1
         time_theirs, _ = seconds(nx.weisfeiler_lehman_graph_hash, reference, iterations=rounds)
         ours.append(time_ours)
         theirs.append(time_theirs)

@@ -47,7 +47,7 @@ def test_printing_tells_what_is_inside(odd_batch):
 
 def test_notebooks_show_a_table_and_a_picture(odd_batch):
     pytest.importorskip("matplotlib")
-    page = bags.all_egos(odd_batch, 1, mark_centre=True)._repr_html_()
+    page = bags.all_egos(odd_batch, 1, mark_center=True)._repr_html_()
     assert "<th>subgraphs per graph</th><td>1 to 6</td>" in page
     assert "data:image/png;base64," in page
 
@@ -107,7 +107,7 @@ def test_moving_keeps_everything(odd_batch):
         partial(bags.all_subsets, k=2, whole_graph=True),
         partial(bags.all_tuples, k=1, whole_graph=True),
         partial(bags.all_edges, k=1, operation="mark"),
-        partial(bags.all_egos, hops=1, mark_centre=True),
+        partial(bags.all_egos, hops=1, mark_center=True),
         partial(bags.all_subsets, k=1, deleted="unpooled"),
     ],
 )
@@ -133,11 +133,11 @@ class _Paired(Data):
 
 def test_a_bag_leaves_the_rest_of_the_graph_alone():
     edge = torch.tensor([[0, 1], [1, 0]])
-    graph = _Paired(edge_index=edge, num_nodes=2, pair=torch.tensor([1]), bag_colour="red")
-    first = bags.AddBag(partial(bags.all_egos, hops=1, mark_centre=True))(graph)
+    graph = _Paired(edge_index=edge, num_nodes=2, pair=torch.tensor([1]), bag_color="red")
+    first = bags.AddBag(partial(bags.all_egos, hops=1, mark_center=True))(graph)
     second = bags.AddBag(partial(bags.all_subsets, k=1))(first)  # in place of the first
     assert "bag_vertex" not in graph
-    assert second.bag_colour == "red"
+    assert second.bag_color == "red"
     batch = Batch.from_data_list([second, second])
     assert batch.pair.tolist() == [1, 3]
     assert bags.bag_of(batch).mark is None

@@ -163,27 +163,27 @@ def test_all_egos(odd_batch, hops, operation):
     check_well_formed(odd_batch, bag)
     graph = nx.Graph(odd_batch.edge_index.t().tolist())
     graph.add_nodes_from(range(odd_batch.num_nodes))
-    for centre, (_, vertices, edges) in enumerate(read(bag)):
-        ego = set(nx.single_source_shortest_path_length(graph, centre, cutoff=hops))
-        everything = set(vertices_of(odd_batch)[int(odd_batch.batch[centre])])
+    for center, (_, vertices, edges) in enumerate(read(bag)):
+        ego = set(nx.single_source_shortest_path_length(graph, center, cutoff=hops))
+        everything = set(vertices_of(odd_batch)[int(odd_batch.batch[center])])
         kept = {"delete": everything - ego, "select": ego, "mark": everything}[operation]
         assert vertices == kept
         assert edges == induced(odd_batch, kept)
         if operation == "mark":
-            inside = bag.subgraph == centre
+            inside = bag.subgraph == center
             assert set(bag.vertex[inside & (bag.mark == 1)].tolist()) == ego
     assert bag.num_subgraphs == odd_batch.num_nodes
 
 
-def test_centre_marks(odd_batch):
-    bag = bags.all_egos(odd_batch, 2, mark_centre=True)
+def test_center_marks(odd_batch):
+    bag = bags.all_egos(odd_batch, 2, mark_center=True)
     assert torch.equal(bag.mark.bool(), bag.vertex == bag.subgraph)
-    with pytest.raises(OsanError, match="mark_centre"):
-        bags.all_egos(odd_batch, 1, operation="mark", mark_centre=True)
+    with pytest.raises(OsanError, match="mark_center"):
+        bags.all_egos(odd_batch, 1, operation="mark", mark_center=True)
 
 
 def walks_by_hand(batch, k):
-    """The k-tuples of vertices whose neighbours in the tuple are joined, whichever way an arc points."""
+    """The k-tuples of vertices whose neighbors in the tuple are joined, whichever way an arc points."""
     joined = {arc for u, v in batch.edge_index.t().tolist() for arc in ((u, v), (v, u))}
     for vertices in vertices_of(batch):
         for t in itertools.product(vertices, repeat=k):

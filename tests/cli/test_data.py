@@ -54,7 +54,7 @@ def test_info(osan_data):
     assert facts["edges"] == 82.0
     assert facts["classes"] == 10
     assert facts["splits"] == {"train": 90, "val": 30, "test": 30}
-    assert facts["licence"] == "MIT"
+    assert facts["license"] == "MIT"
     text = run("info", "csl")
     assert "41.00" in text
     assert "train 90, val 30, test 30" in text

@@ -267,8 +267,17 @@ def test_recipe_and_its_name(osan_data, tmp_path):
     assert result["metric"] == "rmse"
     assert result["seed"] == 3
     assert result["folder"].startswith(f"runs/{key}/data.limit=20,network.width=8,training.epochs=1")
-    spelt = ("ogbg-molesol", "delete 1 vertex", "--subgraphs", "3", "--selection", "imle", "--runs", "others")
-    same = json.loads(run("train", *spelt, *words[2:], "--epochs", "1", "--quiet", "--json").stdout)
+    spelled = (
+        "ogbg-molesol",
+        "delete 1 vertex",
+        "--subgraphs",
+        "3",
+        "--selection",
+        "imle",
+        "--runs",
+        "others",
+    )
+    same = json.loads(run("train", *spelled, *words[2:], "--epochs", "1", "--quiet", "--json").stdout)
     assert same["value"] == result["value"]
     assert same["key"] == result["key"]
 

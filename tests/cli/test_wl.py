@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     write_graphs(path / "hexagon.g6", [hexagon])
     write_graphs(path / "triangles.g6", [triangles])
     write_graphs(path / "both.g6", [hexagon, triangles])
-    write_graphs(path / "four.g6", [hexagon, triangles, *cfi_pair(2, colours=False)])
+    write_graphs(path / "four.g6", [hexagon, triangles, *cfi_pair(2, colors=False)])
     return path
 
 
@@ -44,13 +44,13 @@ def test_distinguish_takes_graph6_text():
     assert osan("wl", "distinguish", hexagon, triangles).stdout == "1-WL: not separated\n"
 
 
-def test_colour(folder):
-    result = osan("wl", "colour", str(folder / "both.g6"), "--test", "oswl", "--json")
+def test_color(folder):
+    result = osan("wl", "color", str(folder / "both.g6"), "--test", "oswl", "--json")
     told = json.loads(result.stdout)
     assert told["stable"] is True
-    assert told["graph_colours"][0] != told["graph_colours"][1]
-    assert [len(colours) for colours in told["vertex_colours"]] == [6, 6]
-    assert "1-OSWL" in osan("wl", "colour", str(folder / "both.g6"), "--test", "oswl").stdout
+    assert told["graph_colors"][0] != told["graph_colors"][1]
+    assert [len(colors) for colors in told["vertex_colors"]] == [6, 6]
+    assert "1-OSWL" in osan("wl", "color", str(folder / "both.g6"), "--test", "oswl").stdout
 
 
 def test_ladder_counts_all_pairs(folder):
@@ -84,12 +84,12 @@ def test_ladder_of_a_pair_table(osan_data):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["wl", "colour", "{folder}/missing.g6"], "missing.g6"),
-        (["wl", "colour", "{folder}/bad.g6"], "line 2"),
-        (["wl", "colour", "{folder}/empty.g6"], "empty"),
-        (["wl", "colour", "{folder}/both.g6", "--k", "-1"], "k is -1; it must be at least 1"),
-        (["wl", "colour", "{folder}/both.g6", "--test", "owl"], "did you mean 'oswl'"),
-        (["wl", "colour", "{folder}/both.g6", "--max-memory", "much"], "4GB"),
+        (["wl", "color", "{folder}/missing.g6"], "missing.g6"),
+        (["wl", "color", "{folder}/bad.g6"], "line 2"),
+        (["wl", "color", "{folder}/empty.g6"], "empty"),
+        (["wl", "color", "{folder}/both.g6", "--k", "-1"], "k is -1; it must be at least 1"),
+        (["wl", "color", "{folder}/both.g6", "--test", "owl"], "did you mean 'oswl'"),
+        (["wl", "color", "{folder}/both.g6", "--max-memory", "much"], "4GB"),
         (["wl", "distinguish", "{folder}/both.g6", "A_"], "holds 2 graphs"),
         (["wl", "distinguish", "A_", "no graph"], "neither a file nor a graph"),
         (["wl", "distinguish", "{folder}/mixed.d6", "A_"], "directed"),
@@ -97,13 +97,13 @@ def test_ladder_of_a_pair_table(osan_data):
         (["wl", "ladder", "{folder}/both.g6", "--test", ""], "for example 'oswl 2'"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl --2"], "for example 'oswl 2'"),
         (
-            ["wl", "colour", "{folder}/both.g6", "--test", "nested", "--what", "edge"],
+            ["wl", "color", "{folder}/both.g6", "--test", "nested", "--what", "edge"],
             "'nested' takes no what",
         ),
         (["wl", "ladder", "{folder}/hexagon.g6"], "holds one graph"),
         (["wl", "nothing"], "No such command"),
         (
-            ["wl", "colour", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],
+            ["wl", "color", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],
             "needs about",
         ),
     ],
@@ -123,10 +123,10 @@ def test_errors_are_one_line(folder, arguments, words):
 
 def test_one_empty_graph_is_no_error(folder):
     (folder / "nothing.g6").write_text("?\n")
-    assert osan("wl", "colour", str(folder / "nothing.g6")).returncode == 0
+    assert osan("wl", "color", str(folder / "nothing.g6")).returncode == 0
 
 
-@pytest.mark.parametrize("command", [[], ["wl"], ["wl", "colour"], ["wl", "ladder"], ["theory"], ["data"]])
+@pytest.mark.parametrize("command", [[], ["wl"], ["wl", "color"], ["wl", "ladder"], ["theory"], ["data"]])
 def test_help_is_there(command):
     result = osan(*command, "--help")
     assert result.returncode == 0

@@ -1,4 +1,4 @@
-"""Processed datasets on disk: the same afterwards, whole or not at all."""
+"""Processed datasets on disk: the same afterward, whole or not at all."""
 
 import contextlib
 import os

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osan import wl
-from osan.data import brec, graph8c, load, planted_motif, relabelled, strongly_regular
+from osan.data import brec, graph8c, load, planted_motif, relabeled, strongly_regular
 from osan.errors import OsanError
 from osan.graphs import to_networkx
 
@@ -82,9 +82,9 @@ def test_brec(osan_data):
     assert counts == {"Basic": 60, "Regular": 140, "Extension": 100, "CFI": 100}
 
 
-def test_relabelled_copies_are_isomorphic_and_fixed_by_the_seed(osan_data):
+def test_relabeled_copies_are_isomorphic_and_fixed_by_the_seed(osan_data):
     pair = brec(osan_data)[3]
-    copies, again, other = (relabelled(pair, 4, seed) for seed in (5, 5, 6))
+    copies, again, other = (relabeled(pair, 4, seed) for seed in (5, 5, 6))
     assert all(np.array_equal(p.a.edges, q.a.edges) for p, q in zip(copies, again, strict=True))
     assert any(not np.array_equal(p.a.edges, q.a.edges) for p, q in zip(copies, other, strict=True))
     for copy in copies:
@@ -93,7 +93,7 @@ def test_relabelled_copies_are_isomorphic_and_fixed_by_the_seed(osan_data):
         assert nx.vf2pp_is_isomorphic(to_networkx(copy.b), to_networkx(pair.b))
         assert not np.array_equal(copy.a.edges, pair.a.edges)
     with pytest.raises(OsanError, match="copies must be at least 1"):
-        relabelled(pair, 0, 0)
+        relabeled(pair, 0, 0)
 
 
 @pytest.mark.parametrize(

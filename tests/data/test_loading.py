@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from torch_geometric.datasets import TUDataset
 
 from osan.data import load, names
-from osan.data.catalogue import PUBLISHED
+from osan.data.catalog import PUBLISHED
 from osan.data.loading import cached_file, prepare
 from osan.errors import OsanError
 
@@ -59,7 +59,7 @@ def test_alchemy_from_a_tu_folder_with_index_files(write_alchemy, tmp_path):
     whole = task.train.subset(torch.arange(40))
     assert torch.equal(whole.num_vertices, torch.from_numpy(written["sizes"]))
     np.testing.assert_allclose(whole.y.numpy(), written["y"], atol=1e-5)
-    np.testing.assert_allclose(task.normalisation.mean.numpy(), written["y"][:30].mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(task.normalization.mean.numpy(), written["y"][:30].mean(axis=0), atol=1e-5)
     x = torch.nn.functional.one_hot(torch.from_numpy(written["labels"]), 6).float()
     assert torch.equal(whole.tensors["x"], x)
     assert task.vertex_features.width == 6

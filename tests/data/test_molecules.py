@@ -95,7 +95,7 @@ def test_single_missing_targets_stay_missing_and_do_not_count(tmp_path):
     whole = every(task).y
     assert [math.isnan(v) for v in whole[:, 0].tolist()] == [bool(i % 3) for i in range(len(GOOD))]
     train = task.train.y.numpy()
-    np.testing.assert_allclose(task.normalisation.mean, np.nanmean(train, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(task.normalization.mean, np.nanmean(train, axis=0), rtol=1e-6)
 
 
 def test_molecules_without_atoms_and_empty_files(tmp_path):

@@ -59,7 +59,7 @@ def test_zinc_agrees_with_its_list_of_molecules(real, osan_data):
     assert task.train.ids.tolist() == list(range(10_000))
     assert int(task.train.tensors["x"].max()) < task.vertex_features.sizes[0]
     assert set(torch.unique(task.train.tensors["edge_attr"]).tolist()) == {1, 2, 3}
-    assert task.normalisation is None
+    assert task.normalization is None
 
 
 def test_qm9_targets_features_and_distances(real, osan_data):
@@ -74,8 +74,8 @@ def test_qm9_targets_features_and_distances(real, osan_data):
     every = torch.cat([part.y for part in task.splits.values()]).numpy()
     np.testing.assert_allclose(every, y, rtol=1e-5, atol=1e-4)
     assert [len(part) for part in task.splits.values()] == [10_000, 1_000, 1_000]
-    np.testing.assert_allclose(task.normalisation.mean.numpy(), y[:10_000].mean(axis=0), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(task.normalisation.std.numpy(), y[:10_000].std(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(task.normalization.mean.numpy(), y[:10_000].mean(axis=0), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(task.normalization.std.numpy(), y[:10_000].std(axis=0), rtol=1e-4)
     x, edges = task.train.tensors["x"], task.train.tensors["edge_attr"]
     assert x.shape[1] == task.vertex_features.width == 16
     element = torch.tensor([1.0, 6.0, 7.0, 8.0, 9.0])
@@ -88,7 +88,7 @@ def test_qm9_targets_features_and_distances(real, osan_data):
     assert (x[:, 9:12].sum(1) == 1)[x[:, 5] > 1].float().mean() > 0.99
 
 
-def test_qm9_donors_acceptors_and_hybridisation_follow_from_the_structure(real):
+def test_qm9_donors_acceptors_and_hybridization_follow_from_the_structure(real):
     graphs = real("qm9").train
     x = graphs.tensors["x"]
     offset = torch.repeat_interleave(graphs.vertex_ptr[:-1], graphs.edge_ptr.diff())
@@ -124,7 +124,7 @@ def test_the_subset_of_a_full_qm9_folder(real, osan_data, tmp_path, monkeypatch)
     rows = raw.joinpath("gdb9.sdf.csv").read_text().splitlines(keepends=True)[:61]
     (tmp_path / "raw" / "gdb9.sdf.csv").write_text("".join(rows))
     (tmp_path / "raw" / "uncharacterized.txt").write_bytes(raw.joinpath("uncharacterized.txt").read_bytes())
-    monkeypatch.setattr(published, "CHARACTERISED", 60)
+    monkeypatch.setattr(published, "CHARACTERIZED", 60)
     monkeypatch.setattr(published, "SUBSET", (10, 6, 4))
     small = published.read_qm9(tmp_path)
     assert {part: len(index) for part, index in small.indices.items()} == {"train": 10, "val": 6, "test": 4}

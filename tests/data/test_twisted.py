@@ -8,7 +8,7 @@ import pytest
 
 from osan import wl
 from osan.data import load, twisted_pairs
-from osan.data.twisted import feedback_vertex_number, num_colours, twisted_bases
+from osan.data.twisted import feedback_vertex_number, num_colors, twisted_bases
 from osan.errors import OsanError
 from osan.graphs import Graph
 
@@ -77,10 +77,10 @@ def test_three_separates_the_third_family():
 
     first = marked(pair.a, tuple(int(np.flatnonzero(labels_a == p)[0]) for p in hit))
     others = product(*(np.flatnonzero(labels_b == p).tolist() for p in hit))
-    colouring = wl.refine([first, *(marked(pair.b, triple) for triple in others)], "wl")
+    coloring = wl.refine([first, *(marked(pair.b, triple) for triple in others)], "wl")
     count = int(np.prod([(labels_b == p).sum() for p in hit]))
     assert count >= 64
-    assert not any(colouring.same(0, i) for i in range(1, count + 1))
+    assert not any(coloring.same(0, i) for i in range(1, count + 1))
 
 
 def test_two_joined_triangles_show_why_the_base_must_be_biconnected():
@@ -91,7 +91,7 @@ def test_two_joined_triangles_show_why_the_base_must_be_biconnected():
     assert wl.distinguishes(*cfi_graphs(base), "oswl", k=1)
 
 
-def test_equal_seeds_give_equal_pairs_and_colours_stay_in_range():
+def test_equal_seeds_give_equal_pairs_and_colors_stay_in_range():
     for k in (1, 2, 3):
         first, again, other = (twisted_pairs(k, 5, seed) for seed in (7, 7, 8))
         assert all(np.array_equal(p.a.edges, q.a.edges) for p, q in zip(first, again, strict=True))
@@ -99,7 +99,7 @@ def test_equal_seeds_give_equal_pairs_and_colours_stay_in_range():
         for pair in first:
             assert sorted(pair.a.vertex_labels) == sorted(pair.b.vertex_labels)
             assert pair.a.num_edges == pair.b.num_edges
-            assert max(pair.a.vertex_labels) < num_colours(k)
+            assert max(pair.a.vertex_labels) < num_colors(k)
 
 
 def test_task_has_every_graph_in_every_split():

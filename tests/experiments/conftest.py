@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from osan.data import Normalisation, Task, load, published
+from osan.data import Normalization, Task, load, published
 from osan.data.loading import find, prepare
 from osan.data.task import make_task
 from osan.training.settings import Settings
@@ -81,15 +81,15 @@ def few(osan_data: Path, tmp_path_factory: pytest.TempPathFactory):
             metric=source.metric,
             vertex_features=made.vertex_features,
             edge_features=made.edge_features,
-            normalise=source.normalise,
+            normalize=source.normalize,
         )
 
     def some(settings: Settings) -> Task:
         wanted = settings.data
         task = whole(wanted.dataset, 0 if wanted.fold == "seed" else None, bool(wanted.options))
         parts = {name: part[_both(part.y)] for name, part in task.splits.items()}
-        scale = None if task.normalisation is None else Normalisation.of(parts["train"].y)
-        return replace(task, **parts, normalisation=scale, metric=wanted.metric or task.metric)
+        scale = None if task.normalization is None else Normalization.of(parts["train"].y)
+        return replace(task, **parts, normalization=scale, metric=wanted.metric or task.metric)
 
     return some
 

@@ -61,7 +61,7 @@ def test_ten_vertices_of_molesol_are_selected():
     assert {row.operation for row in tens} == {"Select"}
 
 
-def test_neighbourhoods_on_qm9_against_the_baseline():
+def test_neighborhoods_on_qm9_against_the_baseline():
     assert one("tab:qm9", "I-MLE", "Select", "3-Ego", "--", "5").value == 27.28
     assert one("tab:qm9", "Baseline", "", "", "", "").value == 21.92
 

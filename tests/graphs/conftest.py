@@ -23,19 +23,19 @@ def isomorphic() -> Relation:
 
 @pytest.fixture(scope="session")
 def wl_equal() -> Relation:
-    """Whether 1-WL fails to distinguish two undirected graphs: refinement with nested tuples as colours."""
+    """Whether 1-WL fails to distinguish two undirected graphs: refinement with nested tuples as colors."""
 
     def equal(a: Graph, b: Graph) -> bool:
         graphs = [to_networkx(a), to_networkx(b)]
-        colours = [{v: data.get("label") for v, data in graph.nodes(data=True)} for graph in graphs]
+        colors = [{v: data.get("label") for v, data in graph.nodes(data=True)} for graph in graphs]
         for _ in range(a.num_vertices + 1):
             signatures = [
-                {v: (colour[v], frozenset(Counter(colour[u] for u in graph[v]).items())) for v in graph}
-                for graph, colour in zip(graphs, colours, strict=True)
+                {v: (color[v], frozenset(Counter(color[u] for u in graph[v]).items())) for v in graph}
+                for graph, color in zip(graphs, colors, strict=True)
             ]
             number: dict = {}
-            colours = [{v: number.setdefault(s, len(number)) for v, s in each.items()} for each in signatures]
-            if Counter(colours[0].values()) != Counter(colours[1].values()):
+            colors = [{v: number.setdefault(s, len(number)) for v, s in each.items()} for each in signatures]
+            if Counter(colors[0].values()) != Counter(colors[1].values()):
                 return False
         return True
 

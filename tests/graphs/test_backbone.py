@@ -35,14 +35,14 @@ def test_gadgets_on_the_cycle(k, isomorphic):
     assert patterns[1] in ("GGHH", "GHHG", "HHGG", "HGGH")
 
 
-def test_the_pair_is_not_isomorphic_and_equal_under_colour_refinement(isomorphic, wl_equal):
+def test_the_pair_is_not_isomorphic_and_equal_under_color_refinement(isomorphic, wl_equal):
     x, y = backbone_pair(2)
     assert not isomorphic(x, y)
     assert wl_equal(x, y)
     assert Counter(x.vertex_labels) == Counter(y.vertex_labels)
 
 
-def test_without_colours(wl_equal):
-    x, y = backbone_pair(2, colours=False)
+def test_without_colors(wl_equal):
+    x, y = backbone_pair(2, colors=False)
     assert x.vertex_labels is None
     assert wl_equal(x, y)

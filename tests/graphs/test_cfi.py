@@ -54,16 +54,16 @@ def test_gadgets_are_not_isomorphic(k, isomorphic):
     assert isomorphic(h, cfi_graph(nx.complete_graph(k + 1), [k]))
 
 
-def test_uncoloured_gadgets_are_not_isomorphic(isomorphic):
-    g, h = cfi_pair(2, colours=False)
+def test_uncolored_gadgets_are_not_isomorphic(isomorphic):
+    g, h = cfi_pair(2, colors=False)
     assert g.vertex_labels is None
     assert not isomorphic(g, h)
 
 
-@pytest.mark.parametrize("colours", [True, False])
+@pytest.mark.parametrize("colors", [True, False])
 @pytest.mark.parametrize("k", [2, 3, 4])
-def test_colour_refinement_does_not_distinguish(k, colours, wl_equal):
-    assert wl_equal(*cfi_pair(k, colours=colours))
+def test_color_refinement_does_not_distinguish(k, colors, wl_equal):
+    assert wl_equal(*cfi_pair(k, colors=colors))
 
 
 @pytest.mark.parametrize("edges", ["ab", "ab ac", "ab bc ca", "ab bc ca cd", "ab bc cd da ac"])

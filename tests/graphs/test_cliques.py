@@ -36,7 +36,7 @@ def test_backbone_vertices_bring_gadget_vertices_to_distance_two():
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_adjacent_vertices_are_not_at_distance_two(size):
-    """Over Fürer's graphs, whose clouds are joined directly and may share neighbours."""
+    """Over Fürer's graphs, whose clouds are joined directly and may share neighbors."""
     graph = fuerer_graph(nx.complete_graph(4))
     assert set(map(frozenset, distance_two_cliques(graph, size))) == brute_force(graph, size)
 
@@ -50,7 +50,7 @@ def test_lemma_dtc(k):
 
 
 def test_bad_requests():
-    g = cfi_pair(2, colours=False)[0]
+    g = cfi_pair(2, colors=False)[0]
     with pytest.raises(OsanError, match="has no vertex clouds"):
         next(distance_two_cliques(g, 3))
     with pytest.raises(OsanError, match="at least 1, got 0"):

@@ -67,7 +67,7 @@ def test_pyg_round_trip(graph):
 
 @given(graphs())
 def test_pyg_direction_is_told_from_the_arcs(graph):
-    """Without a hint the arcs decide, by the multiset of labelled arcs against that of their reverses."""
+    """Without a hint the arcs decide, by the multiset of labeled arcs against that of their reverses."""
     labels = graph.edge_labels or [None] * graph.num_edges
     arcs = Counter((u, v, x) for (u, v), x in zip(graph.edges.tolist(), labels, strict=True))
     reverses = Counter((v, u, x) for u, v, x in arcs.elements())

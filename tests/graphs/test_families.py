@@ -49,7 +49,7 @@ def test_rook_and_shrikhande_differ(isomorphic, wl_equal):
     rook, other = rook_4x4(), shrikhande()
     assert not isomorphic(rook, other)
     assert wl_equal(rook, other)
-    # A vertex's neighbours form two triangles in one, a hexagon in the other.
+    # A vertex's neighbors form two triangles in one, a hexagon in the other.
     graphs = [to_networkx(graph) for graph in (rook, other)]
     pieces = [nx.number_connected_components(graph.subgraph(graph[0])) for graph in graphs]
     assert pieces == [2, 1]

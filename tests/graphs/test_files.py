@@ -203,8 +203,8 @@ def test_tables(write):
         ("8", "CFI", 6, 0),
     ]
     assert [g.num_edges for g in read_graphs(write("b", table))] == [4, 0, 6, 0]
-    labelled = write("c.tsv", "label\tgraph6\nx\tDQc\nx\tC~\ny\tC?\nz\tA_\n")
-    assert [(p.name, p.a.num_edges, p.b.num_edges) for p in read_pairs(labelled)] == [
+    labeled = write("c.tsv", "label\tgraph6\nx\tDQc\nx\tC~\ny\tC?\nz\tA_\n")
+    assert [(p.name, p.a.num_edges, p.b.num_edges) for p in read_pairs(labeled)] == [
         ("x-y", 4, 0),
         ("x-z", 4, 1),
         ("y-z", 0, 1),
@@ -247,7 +247,7 @@ def test_pairings(write):
         ),
         ("a.edges", "# c\n3\n0 1\n1 3\n", "a.edges, line 4: vertex 3 is out of range.* 0 to 2"),
         ("a.edges", "1\na b\n", "a.edges: 2 vertex names, but the first line announces 1 vertices"),
-        ("a.txt", SAT.replace("2 1 2", "2 1 5"), "a.txt, line 3: neighbour 5 is out of range 0 to 2"),
+        ("a.txt", SAT.replace("2 1 2", "2 1 5"), "a.txt, line 3: neighbor 5 is out of range 0 to 2"),
         (
             "a.txt",
             SAT.replace("\n1 1 0\n2 0", "\n1 1 1\n2 0"),
@@ -255,7 +255,7 @@ def test_pairings(write):
         ),
         ("a.txt", SAT.replace("7 0\n", ""), "a.txt, line 7: truncated, .* a vertex 'label degree"),
         ("a.txt", SAT + "9 9\n", "a.txt, line 9: expected the end of the file after 2 graphs"),
-        ("a.txt", SAT.replace("1 1 0\n2 0", "1 2 0\n2 0"), "line 5: .*as many neighbours as its degree"),
+        ("a.txt", SAT.replace("1 1 0\n2 0", "1 2 0\n2 0"), "line 5: .*as many neighbors as its degree"),
         ("a.txt", SAT.replace("1 1 0\n2 0", "1 x 0\n2 0"), "line 5: expected a vertex .*, got 'x'"),
         ("a.tsv", "a\tb\n", "a.tsv, line 1: expected a header with the tab-separated columns g6_a"),
         ("a.tsv", "g6_a\tg6_b\nDQc\n", "a.tsv, line 2: expected 2 columns, got 1"),

@@ -67,14 +67,14 @@ def test_even_twists_give_x_and_odd_twists_y(base, isomorphic):
             assert isomorphic(z, y if size % 2 else x)
 
 
-@pytest.mark.parametrize("colours", [True, False])
-def test_colour_refinement_does_not_distinguish_grids(colours, wl_equal):
-    assert wl_equal(*fuerer_grid_pair(2, 4, colours=colours))
-    assert wl_equal(*fuerer_grid_pair(3, 4, colours=colours))
+@pytest.mark.parametrize("colors", [True, False])
+def test_color_refinement_does_not_distinguish_grids(colors, wl_equal):
+    assert wl_equal(*fuerer_grid_pair(2, 4, colors=colors))
+    assert wl_equal(*fuerer_grid_pair(3, 4, colors=colors))
 
 
-def test_the_cloud_colouring_is_stable():
-    """As the paper says: vertices of one cloud have equally many neighbours in every other cloud."""
+def test_the_cloud_coloring_is_stable():
+    """As the paper says: vertices of one cloud have equally many neighbors in every other cloud."""
     for graph in fuerer_grid_pair(3, 4):
         labels = graph.vertex_labels
         counts = [dict.fromkeys(labels, 0) for _ in labels]
@@ -86,7 +86,7 @@ def test_the_cloud_colouring_is_stable():
 
 
 def test_options():
-    x, y = fuerer_grid_pair(2, 3, twisted=[((0, 0), (1, 0))], colours=False)
+    x, y = fuerer_grid_pair(2, 3, twisted=[((0, 0), (1, 0))], colors=False)
     assert x.vertex_labels is None
     assert x.edges.tolist() != y.edges.tolist()
     assert set(fuerer_grid_pair(2, 3)[0].vertex_labels) == {

@@ -122,17 +122,17 @@ def slow_edges(k, operation):
     return each_graph(make)
 
 
-def ball(data, centre, hops):
+def ball(data, center, hops):
     graph = to_networkx(data, to_undirected=True)
-    return sorted(nx.single_source_shortest_path_length(graph, centre, cutoff=hops))
+    return sorted(nx.single_source_shortest_path_length(graph, center, cutoff=hops))
 
 
-def slow_egos(hops, mark_centre=False, deleted="masked"):
+def slow_egos(hops, mark_center=False, deleted="masked"):
     def make(g, data, vertices):
         for v in vertices:
             ego = ball(data, v, hops)
             there = list(vertices) if deleted == "isolated" else ego
-            yield Sub(g, there, columns_within(data, ego), marks={v} if mark_centre else set(), tuple=(v,))
+            yield Sub(g, there, columns_within(data, ego), marks={v} if mark_center else set(), tuple=(v,))
 
     return each_graph(make)
 

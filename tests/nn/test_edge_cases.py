@@ -117,7 +117,7 @@ def test_dropout_keeps_entries_independently_with_its_probability(p):
         (lambda: nn.OSAN(8, 1, 1, sagg="median"), "pooling: expected one of 'sum'"),
         (lambda: nn.OSAN(8, 1, 1, conv="gat"), "conv: expected 'gin'"),
         (lambda: nn.OSAN(8, 1, 1, conv="pna"), "degrees: PNA needs"),
-        (lambda: nn.OSAN(8, 2, 1, neighbourhood=["edges"]), "for each of 2 layers"),
+        (lambda: nn.OSAN(8, 2, 1, neighborhood=["edges"]), "for each of 2 layers"),
         (lambda: nn.OSAN(8, 1, 1, atomic="both"), "atomic: expected"),
         (lambda: nn.OSAN(8, 1, 1, rank="embedding"), "num_ranks: expected the largest rank"),
         (lambda: nn.OSAN(8, 1, 1, admission="learned"), "admission: to learn it"),

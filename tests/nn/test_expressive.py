@@ -59,22 +59,22 @@ def difference(embed, batch):
     return float((rows[0] - rows[1]).norm() / rows.norm())
 
 
-def check(g, h, k, aggregation, neighbourhood="edges"):
+def check(g, h, k, aggregation, neighborhood="edges"):
     """The network agrees with k-OSWL, or vertex-subgraph k-OSWL; returns whether they separate."""
     g, h = graphs.as_graph(g), graphs.as_graph(h)
     test = "oswl" if aggregation == "per-vertex" else "vs-oswl"
-    colouring = wl.refine([g, h], test, k, neighbourhood=neighbourhood)
+    coloring = wl.refine([g, h], test, k, neighborhood=neighborhood)
     numbers = {}
     batch = Batch.from_data_list([as_data(g, numbers), as_data(h, numbers)])
     model = nn.OSAN(
         WIDTH,
-        max(colouring.rounds, 1),
+        max(coloring.rounds, 1),
         1,
         k=k,
         atomic="ordered",
         aggregation=aggregation,
         vertex_encoder=nn.Categorical([len(numbers)], WIDTH),
-        neighbourhood=neighbourhood,
+        neighborhood=neighborhood,
         sagg="sum",
         readout="sum",
         norm=False,
@@ -82,8 +82,8 @@ def check(g, h, k, aggregation, neighbourhood="edges"):
     )
     model = random_weights(model, batch, seed=k)
     found = difference(lambda b: model.embed(b, bags.all_tuples(b, k)), batch)
-    separated = not colouring.same(0, 1)
-    assert (found > TOLERANCE) == separated, (colouring, found)
+    separated = not coloring.same(0, 1)
+    assert (found > TOLERANCE) == separated, (coloring, found)
     return separated
 
 
@@ -93,7 +93,7 @@ def named_pairs():
     yield "rook, Shrikhande", (graphs.rook_4x4(), graphs.shrikhande())
     yield "CFI 2", graphs.cfi_pair(2)
     yield "CFI 3", graphs.cfi_pair(3)
-    yield "CFI 3, no colours", graphs.cfi_pair(3, colours=False)
+    yield "CFI 3, no colors", graphs.cfi_pair(3, colors=False)
     yield "Fuerer 2 x 3", graphs.fuerer_grid_pair(2, 3)
     yield "CSL 41", (graphs.csl(41, 2), graphs.csl(41, 3))
     yield "CSL 11", (graphs.csl(11, 2), graphs.csl(11, 3))
@@ -104,11 +104,11 @@ def named_pairs():
         one = nx.gnp_random_graph(8, 0.4, seed=seed)
         order = torch.randperm(8, generator=torch.Generator().manual_seed(seed)).tolist()
         yield f"isomorphic {seed}", (one, nx.relabel_nodes(one, dict(enumerate(order))))
-        labelled = [nx.path_graph(6) for _ in range(2)]
-        for graph, shift in zip(labelled, (0, 2), strict=True):
+        labeled = [nx.path_graph(6) for _ in range(2)]
+        for graph, shift in zip(labeled, (0, 2), strict=True):
             nx.set_node_attributes(graph, {v: (v + shift) % 3 for v in graph}, "label")
         if seed == 0:
-            yield "labelled paths", tuple(labelled)
+            yield "labeled paths", tuple(labeled)
 
 
 PAIRS = dict(named_pairs())
@@ -126,9 +126,9 @@ def test_networks_match_the_tests(name, k, aggregation):
 
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
 @pytest.mark.parametrize("name", ["C6, 2 C3", "decalin, bicyclopentyl", "CSL 11", "cubic 0", "random 1"])
-def test_networks_match_the_tests_with_all_vertices_as_neighbours(name, aggregation):
+def test_networks_match_the_tests_with_all_vertices_as_neighbors(name, aggregation):
     for k in (0, 1, 2):
-        check(*PAIRS[name], k, aggregation, neighbourhood="all")
+        check(*PAIRS[name], k, aggregation, neighborhood="all")
 
 
 def test_the_pairs_show_both_answers():
@@ -168,7 +168,7 @@ ARCHITECTURES = {
     "vertex-deleted": ("vs-oswl", {"k": 1, "operation": "delete", "ordered": False}),
     "edge-deleted": ("vs-oswl", {"k": 1, "what": "edge", "operation": "delete"}),
     "ego": ("vs-oswl", {"what": "ego", "operation": "select", "hops": 2}),
-    "ego+": ("vs-oswl", {"what": "ego", "operation": "select", "hops": 2, "mark_centre": True}),
+    "ego+": ("vs-oswl", {"what": "ego", "operation": "select", "hops": 2, "mark_center": True}),
     "marked": ("oswl", {"k": 1, "ordered": False}),
     "identity": ("id", {"k": 1, "hops": 2}),
     "nested": ("nested", {"hops": 2}),
@@ -213,7 +213,7 @@ def architecture(name, layers, encoder):
     if name in ("ego", "ego+"):
         marks = {"atomic": "unordered"} if name == "ego+" else {}
         network = nn.OSAN(WIDTH, layers, 1, aggregation="per-subgraph", **marks, **options)
-        return nn.PolicyNetwork(lambda batch: bags.all_egos(batch, 2, mark_centre=name == "ego+"), network)
+        return nn.PolicyNetwork(lambda batch: bags.all_egos(batch, 2, mark_center=name == "ego+"), network)
     return nn.ds_gnn(WIDTH, layers, 1, policy=name, **options)
 
 
@@ -237,12 +237,12 @@ def test_a_restart_sees_what_no_1_osan_sees():
 
 def match(name, g, h, test, settings):
     """The architecture agrees with its test; returns whether they separate."""
-    colouring = wl.refine([g, h], test, **settings)
+    coloring = wl.refine([g, h], test, **settings)
     numbers = {}
     batch = Batch.from_data_list([as_data(g, numbers), as_data(h, numbers)])
-    model = architecture(name, max(colouring.rounds, 1), nn.Categorical([len(numbers)], WIDTH))
+    model = architecture(name, max(coloring.rounds, 1), nn.Categorical([len(numbers)], WIDTH))
     model = random_weights(model, batch, seed=0)
     found = difference(lambda b: model.network.embed(b, model.policy(b)), batch)
-    separated = not colouring.same(0, 1)
-    assert (found > TOLERANCE) == separated, (colouring, found)
+    separated = not coloring.same(0, 1)
+    assert (found > TOLERANCE) == separated, (coloring, found)
     return separated

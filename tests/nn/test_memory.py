@@ -13,13 +13,13 @@ from osan import bags, nn
 data = from_networkx(nx.random_regular_graph(4, 5000, seed=0))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 network = nn.OSAN(64, 4, 1)
-optimiser = torch.optim.Adam(network.parameters())
+optimizer = torch.optim.Adam(network.parameters())
 for policy in (
     lambda: bags.random_subsets(data, 1, 10, generator=torch.Generator().manual_seed(0)),
     lambda: bags.from_choice(data, torch.ones(5000, 10, requires_grad=True)),
 ):
     network(data, policy()).sum().backward()
-    optimiser.step()
+    optimizer.step()
 print(bags.all_egos(data, 1).num_copies)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """

@@ -23,18 +23,18 @@ def make(rows, width, dtype=torch.float64):
 def test_gradients_are_derivatives(activation, masked):
     norm, h, kept = make(40, 3)
 
-    def normalised(h, weight, bias):
+    def normalized(h, weight, bias):
         parameters = {"weight": weight, "bias": bias}
         return torch.func.functional_call(norm, parameters, (h, kept if masked else None, activation))
 
     inputs = tuple(t.detach().clone().requires_grad_() for t in (h, norm.weight, norm.bias))
-    assert torch.autograd.gradcheck(normalised, inputs)
+    assert torch.autograd.gradcheck(normalized, inputs)
 
 
 @pytest.mark.parametrize("activation", [None, relu])
 @pytest.mark.parametrize("momentum", [0.1, None])
 @pytest.mark.parametrize("rows", [2, 32, 100])
-def test_kept_rows_are_normalised_as_by_pytorch(activation, momentum, rows):
+def test_kept_rows_are_normalized_as_by_pytorch(activation, momentum, rows):
     norm, h, kept = make(rows, 5)
     kept[:2] = True
     plain = torch.nn.BatchNorm1d(5, momentum=momentum, dtype=torch.float64)

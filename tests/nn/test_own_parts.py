@@ -67,8 +67,8 @@ def test_layers_of_all_shapes_do_not_see_what_is_removed(conv):
             "edge_encoder: no layer .*'gin'.*'gine'",
         ),
         (
-            lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, WIDTH), neighbourhood="all"),
-            "edge_encoder: no layer .*neighbourhood='all'",
+            lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, WIDTH), neighborhood="all"),
+            "edge_encoder: no layer .*neighborhood='all'",
         ),
     ],
 )

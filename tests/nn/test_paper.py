@@ -102,7 +102,7 @@ def test_the_gin_of_ogb_and_that_of_exp_written_out(dataset):
     ogb, batch = dataset.startswith("ogbg"), make_batch()
     model = network(dataset, dropout=0.0).double()
 
-    def normalised(h, norm):
+    def normalized(h, norm):
         mean, variance = h.mean(0), h.var(0, unbiased=False)
         return (h - mean) / torch.sqrt(variance + norm.eps) * norm.weight + norm.bias
 
@@ -116,8 +116,8 @@ def test_the_gin_of_ogb_and_that_of_exp_written_out(dataset):
         if ogb:  # ReLU of vertex and bond features together
             message = torch.relu(message + layer.edge_encoder(batch.edge_attr))
         total = (1 + 0.3 * ogb) * h + torch.zeros_like(h).index_add(0, batch.edge_index[1], message)
-        inner = torch.relu(normalised(first(total), layer.conv.nn.norms[0]))
-        h = normalised(second(inner), layer.norm)
+        inner = torch.relu(normalized(first(total), layer.conv.nn.norms[0]))
+        h = normalized(second(inner), layer.norm)
         h = h if ogb and number == 5 else torch.relu(h)  # OGB: none after the last layer
     expected = model.head.linears[0](global_mean_pool(h, batch.batch))
     found = model.train()(batch, bags.whole_graphs(batch))

@@ -35,7 +35,7 @@ def compare(make_model, bag, subs, dtype, train=True):
     torch.manual_seed(0)
     model = make_model().to(dtype)
     if not train:
-        randomise_statistics(model)
+        randomize_statistics(model)
     model.train(train)
     network = model.network if isinstance(model, nn.PolicyNetwork) else model
     state = {name: value.clone() for name, value in network.state_dict().items()}
@@ -64,7 +64,7 @@ def close(found, expected, dtype, what):
     assert error < tolerance, f"{what}: {error:.1e}"
 
 
-def randomise_statistics(model):
+def randomize_statistics(model):
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm1d):
             module.running_mean.normal_()
@@ -117,7 +117,7 @@ POLICIES = {
     ),
     "mark 1 edge": (partial(bags.all_edges, k=1, operation="mark"), partial(slow_edges, 1, "mark"), {}),
     "ego": (partial(bags.all_egos, hops=1), partial(slow_egos, 1), {}),
-    "ego+": (partial(bags.all_egos, hops=2, mark_centre=True), partial(slow_egos, 2, True), MARKED),
+    "ego+": (partial(bags.all_egos, hops=2, mark_center=True), partial(slow_egos, 2, True), MARKED),
     "walks": (partial(bags.all_walks, k=2, hops=1), partial(slow_walks, 2, 1), MARKED),
 }
 
@@ -215,8 +215,8 @@ LAYERS = {
     "sage": {"conv": lambda width: SAGEConv(width, width), "edge_encoder": None},
     "gat": {"conv": lambda width: GATConv(width, width, edge_dim=width)},
     "residual": {"residual": True},
-    "V(G)": {"neighbourhood": "all", "edge_encoder": None},
-    "N(v), then V(G)": {"neighbourhood": ["edges", "all"]},
+    "V(G)": {"neighborhood": "all", "edge_encoder": None},
+    "N(v), then V(G)": {"neighborhood": ["edges", "all"]},
     "marked": {"marked": True, "atomic": "unordered"},
 }
 
@@ -232,11 +232,11 @@ def test_layers(name, norm, train):
 
 
 @pytest.mark.parametrize("norm", [False, True])
-@pytest.mark.parametrize("neighbourhood", ["edges", "all"])
-def test_vertices_that_are_only_left_out_of_the_pooling(neighbourhood, norm):
+@pytest.mark.parametrize("neighborhood", ["edges", "all"])
+def test_vertices_that_are_only_left_out_of_the_pooling(neighborhood, norm):
     """They send messages, to all vertices too, and count in batch norms, like all others."""
-    make = partial(osan, neighbourhood=neighbourhood, norm=norm)
-    if neighbourhood == "all":
+    make = partial(osan, neighborhood=neighborhood, norm=norm)
+    if neighborhood == "all":
         make = partial(make, edge_encoder=None)
     subs = slow_subsets(1, "delete", "unpooled")
     compare(make, bags.all_subsets(BATCH, 1, deleted="unpooled"), subs, torch.float64)

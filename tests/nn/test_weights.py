@@ -22,7 +22,7 @@ CONVS = {
     "pna": {"conv": "pna", "degrees": DEGREES},
     "sage": {"conv": lambda width: SAGEConv(width, width), "edge_encoder": None},
     "gat": {"conv": lambda width: GATConv(width, width)},
-    "all": {"neighbourhood": "all", "edge_encoder": None},
+    "all": {"neighborhood": "all", "edge_encoder": None},
 }
 
 

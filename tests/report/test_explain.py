@@ -80,14 +80,14 @@ def test_components_are_drawn_apart():
 def test_molecules_come_back_from_their_features(osan_data):
     from rdkit import Chem
 
-    from osan.data.molecules import featurise
+    from osan.data.molecules import featurize
 
     with gzip.open(osan_data / "ogb" / "ogbg_molesol" / "mapping" / "mol.csv.gz", "rt") as stream:
         smiles = [row["smiles"] for row in csv.DictReader(stream)]
     assert len(smiles) == 1128
     for text in smiles:
         molecule = Chem.MolFromSmiles(text)
-        back = to_rdkit(featurise(molecule, torch.zeros(1, 1)))
+        back = to_rdkit(featurize(molecule, torch.zeros(1, 1)))
         Chem.RemoveStereochemistry(molecule)
         assert Chem.MolToSmiles(back) == Chem.MolToSmiles(molecule)
 

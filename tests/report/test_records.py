@@ -12,7 +12,7 @@ from osan.errors import OsanError
 from osan.experiments.recipes import recipe
 from osan.report.comparison import comparison
 from osan.report.records import Record, differences, grouped, read_records, to_csv
-from osan.report.runs import by_name, find_runs, summarise
+from osan.report.runs import by_name, find_runs, summarize
 
 
 def test_records_survive_the_file(molesol, tmp_path):
@@ -34,7 +34,7 @@ def test_records_survive_the_file(molesol, tmp_path):
 def test_groups_and_tables_say_the_same(molesol):
     groups = {group.name: group for group in grouped(read_records(molesol))}
     for name, runs in by_name(find_runs(molesol)).items():
-        summary = summarise(runs)
+        summary = summarize(runs)
         if summary is not None:
             group = groups[name]
             assert (group.mean, group.std, group.runs) == (summary.mean, summary.std, summary.runs)

@@ -13,7 +13,7 @@ from osan.errors import OsanError
 from osan.experiments.figures import tables
 from osan.experiments.recipes import recipe
 from osan.report.formats import comma_separated, latex, markdown
-from osan.report.runs import by_name, find_runs, mean_std, read_run, summarise
+from osan.report.runs import by_name, find_runs, mean_std, read_run, summarize
 from osan.report.table import headings, rows_of, table_lines
 
 
@@ -103,7 +103,7 @@ def test_runs_are_found_by_name_and_seed(molesol):
     assert [run.error for run in runs if run.error] == ["disk <full>"]
     assert find_runs(molesol, "ogbg-molesol/gin/baseline") == find_runs(molesol)[:3]
     assert find_runs(molesol, "ogbg-mole") == []
-    assert summarise([run for run in runs if run.result is None]) is None
+    assert summarize([run for run in runs if run.result is None]) is None
     with pytest.raises(OsanError, match="no folder of runs"):
         find_runs(molesol / "none")
 

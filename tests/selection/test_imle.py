@@ -94,7 +94,7 @@ def test_both_directions_of_an_edge_count_once():
 
 
 def test_ego_nets_and_trees():
-    # Star with centre 0; the 1-ego nets of the leaves are {0, leaf}. Mean weights of the nets: 1.5 (centre),
+    # Star with center 0; the 1-ego nets of the leaves are {0, leaf}. Mean weights of the nets: 1.5 (center),
     # 3.5, 2, -1.5; with the target weights (1, 2, 3, -4): 0.5, 1.5, 2, -1.5.
     star = data(nx.star_graph(3))
     choice, grad = gradient("select 1-ego", star, column(1, 6, 3, -4), column(0, 4, 0, 0))

@@ -23,7 +23,7 @@ POLICIES = [
 
 
 def value(policy: Policy, graph: nx.Graph, choice: np.ndarray, weights: np.ndarray) -> float:
-    """What the best choice maximises, from its definition."""
+    """What the best choice maximizes, from its definition."""
     if policy.what != "ego":
         return float(choice @ weights)
     net = 1 - choice if policy.operation == "delete" else choice
@@ -67,7 +67,7 @@ def test_solvers_equal_enumeration(text, seed):
     "text", ["select 3 vertices ordered", "delete 2 vertices ordered", "mark 4 vertices ordered"]
 )
 @pytest.mark.parametrize("seed", range(3))
-def test_ordered_solvers_maximise_over_all_rank_vectors(text, seed):
+def test_ordered_solvers_maximize_over_all_rank_vectors(text, seed):
     policy = Policy.parse(text)
     graphs, batch = random_batch(seed, sizes=(6, 4, 1, 3))
     weights = torch.randn(batch.num_nodes, 2, generator=torch.Generator().manual_seed(seed))
@@ -243,7 +243,7 @@ def test_a_batch_is_solved_as_its_graphs_are(sizes, text, seed):
         assert torch.equal(select(single, weights[mine]).choice, together[mine])
 
 
-def test_random_choices_are_uniform_over_subsets_and_centres():
+def test_random_choices_are_uniform_over_subsets_and_centers():
     from scipy.stats import chisquare
 
     torch.manual_seed(1)

@@ -145,7 +145,7 @@ def test_a_loss_that_is_not_finite(tmp_path, small):
 
 
 def test_no_space_left(tmp_path, small, finished, outcome):
-    """Files may not grow beyond 20 kB, which stands for a full disk; afterwards the run goes on."""
+    """Files may not grow beyond 20 kB, which stands for a full disk; afterward the run goes on."""
     folder = tmp_path / "run"
     stopped_after(folder, small(), 3)
     before = (folder / CHECKPOINT).read_bytes()

@@ -1,4 +1,4 @@
-"""The Lightning module: groups, rates, normalisation, early stopping and model selection."""
+"""The Lightning module: groups, rates, normalization, early stopping and model selection."""
 
 import csv
 import json
@@ -25,7 +25,7 @@ def learner_of(settings):
 
 
 def test_one_adam_with_two_groups_is_two_adams(small):
-    """The paper has two optimisers, with rates of their own."""
+    """The paper has two optimizers, with rates of their own."""
     settings = small(**{"training.upstream_learning_rate": 0.02})
     (ours, task), (theirs, _) = learner_of(settings), learner_of(settings)
     one = ours.configure_optimizers()
@@ -94,7 +94,7 @@ def test_the_stored_model_reproduces_score_and_predictions(finished):
 
 
 def test_scores_are_in_the_unit_of_the_targets(tmp_path, small):
-    """Own tables are trained on normalised targets, and scored on the targets as they are."""
+    """Own tables are trained on normalized targets, and scored on the targets as they are."""
     rows = "\n".join(f"{'C' * (i + 1)},{1000 + i}" for i in range(30))
     (tmp_path / "a.csv").write_text(f"smiles,y\n{rows}\n")
     settings = small(
@@ -102,14 +102,14 @@ def test_scores_are_in_the_unit_of_the_targets(tmp_path, small):
     )
     result = train(settings, tmp_path / "run", progress=False)
     task = load_task(settings)
-    assert torch.equal(task.normalisation.mean, task.train.y.mean(0))
+    assert torch.equal(task.normalization.mean, task.train.y.mean(0))
     assert result.value < 30
     for row in csv.DictReader((tmp_path / "run" / "predictions.csv").open()):
         assert 900 < float(row["predicted_y"]) < 1100
         assert float(row["y"]) >= 1000
     learner, _, info = load_model(tmp_path / "run")
-    assert info.mean == tuple(task.normalisation.mean.tolist())
-    zero = learner.losses(torch.zeros(1, 1), task.normalisation.mean.reshape(1, 1))
+    assert info.mean == tuple(task.normalization.mean.tolist())
+    zero = learner.losses(torch.zeros(1, 1), task.normalization.mean.reshape(1, 1))
     assert zero.item() == pytest.approx(0, abs=1e-6)
 
 

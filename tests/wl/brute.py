@@ -42,9 +42,9 @@ def atp(graph: Graph, t: tuple[int, ...]) -> object:
     )
 
 
-def ball(graph: Graph, centre: int, hops: int | None) -> set[int]:
+def ball(graph: Graph, center: int, hops: int | None) -> set[int]:
     nb = arcs(graph)
-    distance, queue = {centre: 0}, deque([centre])
+    distance, queue = {center: 0}, deque([center])
     while queue:
         v = queue.popleft()
         for u, *_ in nb[v]:
@@ -55,7 +55,7 @@ def ball(graph: Graph, centre: int, hops: int | None) -> set[int]:
 
 
 def subgraphs(graph: Graph, test: Test):  # type: ignore[no-untyped-def]
-    """Yields (members, initial colours of the vertices that are there, edges that are there)."""
+    """Yields (members, initial colors of the vertices that are there, edges that are there)."""
     vertices, edges = range(graph.num_vertices), range(graph.num_edges)
     nb = arcs(graph)
     if test.name == "wl":
@@ -70,7 +70,7 @@ def subgraphs(graph: Graph, test: Test):  # type: ignore[no-untyped-def]
             inside = ball(graph, c, test.hops)
             if test.operation == "delete":
                 inside = set(vertices) - inside
-            yield (c,), {v: (label(graph, v), test.mark_centre and v == c) for v in inside}, set(edges)
+            yield (c,), {v: (label(graph, v), test.mark_center and v == c) for v in inside}, set(edges)
     elif test.what == "edge":
         for chosen in combinations(edges, test.k):
             kept = set(chosen) if test.operation == "select" else set(edges) - set(chosen)
@@ -98,18 +98,18 @@ def renumber(signatures: dict) -> dict:  # type: ignore[type-arg]
 
 
 def run(start: dict, signature, rounds: int | None = None):  # type: ignore[no-untyped-def, type-arg]
-    """Refine until the number of colours no longer grows; returns colours and rounds."""
-    colours, done = renumber(start), 0
+    """Refine until the number of colors no longer grows; returns colors and rounds."""
+    colors, done = renumber(start), 0
     while rounds is None or done < rounds:
-        finer = renumber({key: (colours[key], signature(colours, key)) for key in colours})
-        if len(set(finer.values())) == len(set(colours.values())):
+        finer = renumber({key: (colors[key], signature(colors, key)) for key in colors})
+        if len(set(finer.values())) == len(set(colors.values())):
             break
-        colours, done = finer, done + 1
-    return colours, done
+        colors, done = finer, done + 1
+    return colors, done
 
 
 def refine(graphs: list[Graph], test: Test, rounds: int | None = None):  # type: ignore[no-untyped-def]
-    """(colours of copies (graph, subgraph, vertex) or tuples, colours of graphs, rounds)."""
+    """(colors of copies (graph, subgraph, vertex) or tuples, colors of graphs, rounds)."""
     if test.name == "wl" and (test.k > 1 or test.oblivious):
         return refine_tuples(graphs, test, rounds)
     if test.name == "kernel":
@@ -117,72 +117,72 @@ def refine(graphs: list[Graph], test: Test, rounds: int | None = None):  # type:
     nbs = [arcs(graph) for graph in graphs]
     bags = [list(subgraphs(graph, test)) for graph in graphs]
     start = {
-        (i, s, v): colour
+        (i, s, v): color
         for i, bag in enumerate(bags)
-        for s, (_, colours, _) in enumerate(bag)
-        for v, colour in colours.items()
+        for s, (_, colors, _) in enumerate(bag)
+        for v, color in colors.items()
     }
-    alive = [[set(colours) for _, colours, _ in bag] for bag in bags]
+    alive = [[set(colors) for _, colors, _ in bag] for bag in bags]
 
-    def within(colours, key):  # type: ignore[no-untyped-def]
+    def within(colors, key):  # type: ignore[no-untyped-def]
         i, s, v = key
-        if test.neighbourhood == "all":
-            return multiset(colours[i, s, u] for u in alive[i][s])
+        if test.neighborhood == "all":
+            return multiset(colors[i, s, u] for u in alive[i][s])
         edges = bags[i][s][2]
         return multiset(
-            (colours[i, s, u], str(code)) for u, code, e in nbs[i][v] if e in edges and u in alive[i][s]
+            (colors[i, s, u], str(code)) for u, code, e in nbs[i][v] if e in edges and u in alive[i][s]
         )
 
-    def across(colours, i, v):  # type: ignore[no-untyped-def]
-        return multiset(colours[i, s, v] for s in range(len(bags[i])) if v in alive[i][s])
+    def across(colors, i, v):  # type: ignore[no-untyped-def]
+        return multiset(colors[i, s, v] for s in range(len(bags[i])) if v in alive[i][s])
 
-    def signature(colours, key):  # type: ignore[no-untyped-def]
+    def signature(colors, key):  # type: ignore[no-untyped-def]
         if test.name != "dss":
-            return within(colours, key)
+            return within(colors, key)
         i, _, v = key
-        around = multiset((across(colours, i, u), str(code)) for u, code, _ in nbs[i][v])
-        return within(colours, key), across(colours, i, v), around
+        around = multiset((across(colors, i, u), str(code)) for u, code, _ in nbs[i][v])
+        return within(colors, key), across(colors, i, v), around
 
-    colours, done = run(start, signature, rounds)
+    colors, done = run(start, signature, rounds)
     verdicts = []
     for i, graph in enumerate(graphs):
         if test.name in ("oswl", "wl"):
-            verdicts.append(multiset(across(colours, i, v) for v in range(graph.num_vertices)))
+            verdicts.append(multiset(across(colors, i, v) for v in range(graph.num_vertices)))
         elif test.name == "id":
             own = [
-                multiset(colours[i, s, v] for s, bag in enumerate(bags[i]) if bag[0][0] == v)
+                multiset(colors[i, s, v] for s, bag in enumerate(bags[i]) if bag[0][0] == v)
                 for v in range(graph.num_vertices)
             ]
             verdicts.append(multiset(own))
         else:
             verdicts.append(
-                multiset(multiset(colours[i, s, v] for v in alive[i][s]) for s in range(len(bags[i])))
+                multiset(multiset(colors[i, s, v] for v in alive[i][s]) for s in range(len(bags[i])))
             )
-    return colours, verdicts, done
+    return colors, verdicts, done
 
 
 def refine_kernel(graphs: list[Graph], test: Test, rounds: int | None):  # type: ignore[no-untyped-def]
     nested = Test("vs-oswl", what="ego", operation="select", hops=test.hops)
-    colours = renumber({(i, v): label(g, v) for i, g in enumerate(graphs) for v in range(g.num_vertices)})
+    colors = renumber({(i, v): label(g, v) for i, g in enumerate(graphs) for v in range(g.num_vertices)})
     done = 0
     while rounds is None or done < rounds:
-        relabelled = [
+        relabeled = [
             Graph(
                 g.num_vertices, g.edges, directed=g.directed, edge_labels=g.edge_labels,
-                vertex_labels=[colours[i, v] for v in range(g.num_vertices)],
+                vertex_labels=[colors[i, v] for v in range(g.num_vertices)],
             )
             for i, g in enumerate(graphs)
         ]  # fmt: skip
-        inner, _, _ = refine(relabelled, nested)
+        inner, _, _ = refine(relabeled, nested)
         nets: dict[tuple[int, int], list[int]] = {}
-        for (i, s, _), colour in inner.items():
-            nets.setdefault((i, s), []).append(colour)
-        finer = renumber({(i, v): (inner[i, v, v], multiset(nets[i, v])) for i, v in colours})
-        if len(set(finer.values())) == len(set(colours.values())):
+        for (i, s, _), color in inner.items():
+            nets.setdefault((i, s), []).append(color)
+        finer = renumber({(i, v): (inner[i, v, v], multiset(nets[i, v])) for i, v in colors})
+        if len(set(finer.values())) == len(set(colors.values())):
             break
-        colours, done = finer, done + 1
-    verdicts = [multiset(colours[i, v] for v in range(g.num_vertices)) for i, g in enumerate(graphs)]
-    return colours, verdicts, done
+        colors, done = finer, done + 1
+    verdicts = [multiset(colors[i, v] for v in range(g.num_vertices)) for i, g in enumerate(graphs)]
+    return colors, verdicts, done
 
 
 def refine_tuples(graphs: list[Graph], test: Test, rounds: int | None):  # type: ignore[no-untyped-def]
@@ -192,17 +192,17 @@ def refine_tuples(graphs: list[Graph], test: Test, rounds: int | None):  # type:
         for t in product(range(graph.num_vertices), repeat=test.k)
     }
 
-    def signature(colours, key):  # type: ignore[no-untyped-def]
+    def signature(colors, key):  # type: ignore[no-untyped-def]
         i, *t = key
         n = graphs[i].num_vertices
-        replaced = [[colours[i, *t[:j], w, *t[j + 1 :]] for j in range(test.k)] for w in range(n)]
+        replaced = [[colors[i, *t[:j], w, *t[j + 1 :]] for j in range(test.k)] for w in range(n)]
         if test.oblivious:
             return tuple(multiset(row[j] for row in replaced) for j in range(test.k))
         return multiset(tuple(row) for row in replaced)
 
-    colours, done = run(start, signature, rounds)
+    colors, done = run(start, signature, rounds)
     verdicts = [
-        multiset(colours[i, *((v,) * test.k)] for v in range(graph.num_vertices))
+        multiset(colors[i, *((v,) * test.k)] for v in range(graph.num_vertices))
         for i, graph in enumerate(graphs)
     ]
-    return colours, verdicts, done
+    return colors, verdicts, done

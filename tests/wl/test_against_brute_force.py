@@ -19,14 +19,14 @@ TESTS = [
     Test("oswl", 0),
     Test("oswl", 1),
     Test("oswl", 2),
-    Test("oswl", 1, neighbourhood="all"),
-    Test("oswl", 2, neighbourhood="all"),
+    Test("oswl", 1, neighborhood="all"),
+    Test("oswl", 2, neighborhood="all"),
     Test("oswl", 2, ordered=False),
     Test("oswl", 1, operation="delete"),
     Test("vs-oswl", 0),
     Test("vs-oswl", 1),
     Test("vs-oswl", 2),
-    Test("vs-oswl", 2, neighbourhood="all"),
+    Test("vs-oswl", 2, neighborhood="all"),
     Test("vs-oswl", 2, ordered=False),
     Test("vs-oswl", 2, operation="delete"),
     Test("vs-oswl", 3, operation="select"),
@@ -34,7 +34,7 @@ TESTS = [
     Test("vs-oswl", 2, what="edge"),
     Test("vs-oswl", 2, what="edge", operation="select"),
     Test("vs-oswl", what="ego", hops=1),
-    Test("vs-oswl", what="ego", hops=1, mark_centre=True),
+    Test("vs-oswl", what="ego", hops=1, mark_center=True),
     Test("vs-oswl", what="ego", hops=1, operation="delete"),
     Test("vs-oswl", what="ego"),
     Test("oswl", what="ego", hops=2),
@@ -44,7 +44,7 @@ TESTS = [
     Test("kernel", hops=1),
     Test("dss", 1),
     Test("dss", 1, operation="delete"),
-    Test("dss", what="ego", hops=1, mark_centre=True),
+    Test("dss", what="ego", hops=1, mark_center=True),
 ]
 
 
@@ -83,22 +83,22 @@ def family(seed: int, largest: int) -> list[Graph]:
 
 
 def same_partition(one: list[int], other: list[int]) -> bool:
-    """Whether two lists of colours are equal up to the colours' names."""
+    """Whether two lists of colors are equal up to the colors' names."""
     pairs = set(zip(one, other, strict=True))
     return len(pairs) == len(set(one)) == len(set(other))
 
 
 def check(graphs: list[Graph], test: Test, rounds: int | None = None) -> None:
-    """Colours of copies or tuples, of graphs, and the number of rounds, all against the definition."""
+    """Colors of copies or tuples, of graphs, and the number of rounds, all against the definition."""
     ours = refine(graphs, test, rounds=rounds)
-    colours, verdicts, done = brute.refine(graphs, test, rounds)
-    flat = {(i, *place): int(c) for i, part in enumerate(ours.colours) for place, c in np.ndenumerate(part)}
+    colors, verdicts, done = brute.refine(graphs, test, rounds)
+    flat = {(i, *place): int(c) for i, part in enumerate(ours.colors) for place, c in np.ndenumerate(part)}
     if test.name == "wl" and not test.oblivious and test.k == 1:
         flat = {(i, 0, v): c for (i, v), c in flat.items()}
-    assert {key for key, colour in flat.items() if colour >= 0} == set(colours)
-    keys = list(colours)
-    assert same_partition([flat[key] for key in keys], [colours[key] for key in keys])
-    assert same_partition(ours.graph_colours.tolist(), [hash(verdict) for verdict in verdicts])
+    assert {key for key, color in flat.items() if color >= 0} == set(colors)
+    keys = list(colors)
+    assert same_partition([flat[key] for key in keys], [colors[key] for key in keys])
+    assert same_partition(ours.graph_colors.tolist(), [hash(verdict) for verdict in verdicts])
     assert ours.rounds == done
     assert ours.same(0, 1), "a permuted copy was told apart"
     if rounds is None:
@@ -132,7 +132,7 @@ def test_a_hash_of_two_bits_changes_nothing(test, monkeypatch):
 
 
 @pytest.mark.parametrize("test", [Test("wl", 2), Test("wl", 3)], ids=str)
-def test_colours_too_many_to_pack_change_nothing(test, monkeypatch):
+def test_colors_too_many_to_pack_change_nothing(test, monkeypatch):
     monkeypatch.setattr(tuples.Tuples, "pack", False)
     for seed in range(300, 330):
         check(family(seed, size(test)), test)

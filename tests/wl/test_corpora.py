@@ -28,10 +28,10 @@ def test_strongly_regular_graphs(osan_data):
 
 
 def test_csl(osan_data):
-    """1-WL gives all 150 graphs one colour; 1-OSWL finds exactly the ten classes."""
+    """1-WL gives all 150 graphs one color; 1-OSWL finds exactly the ten classes."""
     graphs = read_graphs(osan_data / "CSL" / "csl.tsv")
-    assert len(set(refine(graphs).graph_colours.tolist())) == 1
-    assert len(set(refine(graphs, "oswl", k=1).graph_colours.tolist())) == 10
+    assert len(set(refine(graphs).graph_colors.tolist())) == 1
+    assert len(set(refine(graphs, "oswl", k=1).graph_colors.tolist())) == 10
 
 
 def test_graph8c(osan_data):

@@ -1,4 +1,4 @@
-"""Pictures of colourings show what the colourings say."""
+"""Pictures of colorings show what the colorings say."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ def fills(panel):
 
 
 @pytest.mark.parametrize("test", [wl.Test("wl"), wl.Test("oswl", 1), wl.Test("wl", 2)])
-def test_equal_colours_are_equal_shades(test):
+def test_equal_colors_are_equal_shades(test):
     pair = (decalin(), bicyclopentyl())
-    colouring = wl.refine(pair, test)
-    panels = wl.draw(pair, colouring).axes
+    coloring = wl.refine(pair, test)
+    panels = wl.draw(pair, coloring).axes
     drawn = [fill for panel in panels for fill in fills(panel)]
-    colours = [c for colours in colouring.vertex_colours for c in colours.tolist()]
-    assert len(drawn) == len(colours) == 20
-    # There are fewer colours than shades, so shades are equal if and only if colours are.
-    assert len(set(zip(drawn, colours, strict=True))) == len(set(drawn)) == len(set(colours)) < 20
-    assert [text.get_text() for panel in panels for text in panel.texts] == [str(c) for c in colours]
+    colors = [c for colors in coloring.vertex_colors for c in colors.tolist()]
+    assert len(drawn) == len(colors) == 20
+    # There are fewer colors than shades, so shades are equal if and only if colors are.
+    assert len(set(zip(drawn, colors, strict=True))) == len(set(drawn)) == len(set(colors)) < 20
+    assert [text.get_text() for panel in panels for text in panel.texts] == [str(c) for c in colors]
 
 
 def test_subgraphs_have_panels_of_their_own():
     graphs = [nx.path_graph(4), nx.star_graph(3)]
-    colouring = wl.refine(graphs, "vs-oswl", k=1, operation="delete")
-    panels = wl.draw(graphs, colouring, limit=6).axes
+    coloring = wl.refine(graphs, "vs-oswl", k=1, operation="delete")
+    panels = wl.draw(graphs, coloring, limit=6).axes
     assert [panel.get_title().split(", ")[1] for panel in panels] == [
         f"subgraph ({v},)" for v in (0, 1, 2)
     ] * 2
@@ -47,14 +47,14 @@ def test_subgraphs_have_panels_of_their_own():
 
 
 def test_other_graphs_are_refused():
-    with pytest.raises(OsanError, match="expected the 2 graphs that were coloured"):
+    with pytest.raises(OsanError, match="expected the 2 graphs that were colored"):
         wl.draw([nx.path_graph(3)] * 2, wl.refine(cycle_pair(3), "wl"))
 
 
 def test_on_the_command_line(tmp_path):
     (tmp_path / "a.g6").write_text("DQc\nDhc\n")
-    words = ["wl", "colour", str(tmp_path / "a.g6"), "--out"]
+    words = ["wl", "color", str(tmp_path / "a.g6"), "--out"]
     assert CliRunner().invoke(app, [*words, str(tmp_path / "a.svg")]).exit_code == 0
-    assert "graph 1: colour" in (tmp_path / "a.svg").read_text()
+    assert "graph 1: color" in (tmp_path / "a.svg").read_text()
     wrong = CliRunner().invoke(app, [*words, str(tmp_path / "a.gif")])
     assert "a picture ends in .svg or .png" in str(wrong.exception)

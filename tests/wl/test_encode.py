@@ -15,14 +15,14 @@ from osan.wl.encode import encode
 @st.composite
 def families(draw):
     """Up to four graphs, all directed or none, with loops, parallel edges, and maybe edge labels."""
-    directed, labelled = draw(st.booleans()), draw(st.booleans())
+    directed, labeled = draw(st.booleans()), draw(st.booleans())
     family = []
     for _ in range(draw(st.integers(1, 4))):
         n = draw(st.integers(0, 5))
         vertex = st.integers(0, max(0, n - 1))
         edges = draw(st.lists(st.tuples(vertex, vertex), max_size=8 if n else 0))
         labels = draw(st.lists(st.sampled_from("ab"), min_size=len(edges), max_size=len(edges)))
-        family.append(Graph(n, edges, directed=directed, edge_labels=labels if labelled else None))
+        family.append(Graph(n, edges, directed=directed, edge_labels=labels if labeled else None))
     return family
 
 

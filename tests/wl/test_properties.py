@@ -25,7 +25,7 @@ TESTS = [
     Test("vs-oswl", 1),
     Test("vs-oswl", 1, operation="delete"),
     Test("vs-oswl", 1, what="edge"),
-    Test("vs-oswl", what="ego", hops=1, mark_centre=True),
+    Test("vs-oswl", what="ego", hops=1, mark_center=True),
     Test("id", hops=2),
     Test("nested", hops=1),
     Test("kernel", hops=1),
@@ -35,7 +35,7 @@ TESTS = [
 
 @st.composite
 def graphs(draw, directed=None):
-    """Labelled graphs on up to six vertices, with loops and parallel edges."""
+    """Labeled graphs on up to six vertices, with loops and parallel edges."""
     n = draw(st.integers(1, 6))
     arrow = draw(st.booleans()) if directed is None else directed
     vertex = st.integers(0, n - 1)
@@ -52,13 +52,13 @@ def permutations_of(graph: Graph) -> st.SearchStrategy[list[int]]:
 @pytest.mark.parametrize("test", TESTS, ids=str)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_isomorphic_graphs_get_the_same_colours(test, data):
+def test_isomorphic_graphs_get_the_same_colors(test, data):
     graph = data.draw(graphs())
     order = data.draw(permutations_of(graph))
-    colouring = refine([graph, graph.permuted(order)], test)
-    assert colouring.same(0, 1)
-    if colouring.vertex_colours is not None:
-        ours, theirs = colouring.vertex_colours
+    coloring = refine([graph, graph.permuted(order)], test)
+    assert coloring.same(0, 1)
+    if coloring.vertex_colors is not None:
+        ours, theirs = coloring.vertex_colors
         assert (theirs[order] == ours).all()
 
 
@@ -66,9 +66,9 @@ def test_isomorphic_graphs_get_the_same_colours(test, data):
 @settings(max_examples=15)
 @given(data=st.data())
 def test_refinement_only_splits(test, data):
-    colouring = refine([data.draw(graphs(directed=False)) for _ in range(2)], test, history=True)
-    assert len(colouring.history) == colouring.rounds + 1
-    flat = [np.concatenate([part.ravel() for part in step]) for step in colouring.history]
+    coloring = refine([data.draw(graphs(directed=False)) for _ in range(2)], test, history=True)
+    assert len(coloring.history) == coloring.rounds + 1
+    flat = [np.concatenate([part.ravel() for part in step]) for step in coloring.history]
     for coarse, fine in pairwise(flat):
         pairs = set(zip(fine.tolist(), coarse.tolist(), strict=True))
         assert len(pairs) == len(set(fine.tolist()))  # every fine class lies in one coarse class
@@ -121,10 +121,10 @@ def test_inclusions(weaker, stronger):
 def small_and_hard() -> list[Graph]:
     rng = np.random.default_rng(5)
     atlas = [from_networkx(g) for g in nx.graph_atlas_g() if 4 <= len(g) <= 6]
-    labelled = [
+    labeled = [
         Graph(5, g.edges, vertex_labels=rng.integers(0, 2, 5).tolist()) for g in atlas if g.num_vertices == 5
     ]
-    return [*atlas, *labelled, *cycle_pair(3), *cycle_pair(4), rook_4x4(), shrikhande()]
+    return [*atlas, *labeled, *cycle_pair(3), *cycle_pair(4), rook_4x4(), shrikhande()]
 
 
 def test_unordered_marks_form_no_hierarchy():
@@ -149,9 +149,9 @@ def test_unordered_marks_form_no_hierarchy():
 def test_sizes_without_subgraphs():
     """More chosen vertices than there are: no subgraphs, so nothing is seen of them."""
     one, two = Graph(1), Graph(2)
-    colouring = refine([one, two], "vs-oswl", k=3, ordered=False)
-    assert colouring.same(0, 1)
-    assert [len(part) for part in colouring.subgraphs] == [0, 0]
+    coloring = refine([one, two], "vs-oswl", k=3, ordered=False)
+    assert coloring.same(0, 1)
+    assert [len(part) for part in coloring.subgraphs] == [0, 0]
     assert distinguishes(one, two, "oswl", k=3, ordered=False)  # per vertex: one against two empty multisets
     assert not distinguishes(Graph(0), Graph(0), "oswl", k=2)
     assert distinguishes(Graph(0), one, "wl", k=2)
@@ -177,22 +177,22 @@ def test_labels_are_compared_not_printed():
         ({"test": "oswl", "ordering": True}, "did you mean 'ordered'"),
         ({"test": "oswl", "ordered": True, "operation": "delete"}, "ordered tuples can only be marked"),
         ({"test": "wl", "rounds": -1}, "rounds is -1"),
-        ({"test": "wl", "neighbourhood": "all"}, "'wl' takes no neighbourhood.* it takes k and oblivious"),
+        ({"test": "wl", "neighborhood": "all"}, "'wl' takes no neighborhood.* it takes k and oblivious"),
         ({"test": "wl", "what": "edge", "operation": "delete"}, "'wl' takes no operation"),
         ({"test": "wl", "k": 2, "ordered": False}, "'wl' takes no ordered"),
         ({"test": "kernel", "operation": "delete", "hops": 1}, "'kernel' takes no operation.* it takes hops"),
         ({"test": "id", "operation": "delete", "hops": 1}, "'id' takes no operation.* it takes k and hops"),
         ({"test": "nested", "what": "edge"}, "'nested' takes no what"),
-        ({"test": "nested", "mark_centre": True}, "'nested' takes no mark_centre"),
+        ({"test": "nested", "mark_center": True}, "'nested' takes no mark_center"),
         ({"test": "nested", "k": 2}, "'nested' takes no k"),
-        ({"test": "dss", "neighbourhood": "all"}, "'dss' takes no neighbourhood"),
+        ({"test": "dss", "neighborhood": "all"}, "'dss' takes no neighborhood"),
         ({"test": "oswl", "oblivious": True}, "'oswl' takes no oblivious"),
         ({"test": "nested", "hops": "2"}, "hops is '2'; it must be a whole number"),
         ({"test": "nested", "hops": -1}, "hops is -1; it must be at least 0"),
-        ({"test": "vs-oswl", "what": "ego", "k": 0}, "an ego-net has one centre"),
+        ({"test": "vs-oswl", "what": "ego", "k": 0}, "an ego-net has one center"),
         (
-            {"test": "vs-oswl", "what": "ego", "operation": "delete", "mark_centre": True},
-            "mark_centre needs ego-nets that keep their centre",
+            {"test": "vs-oswl", "what": "ego", "operation": "delete", "mark_center": True},
+            "mark_center needs ego-nets that keep their center",
         ),
         ({"test": "vs-oswl", "hops": 2}, "hops needs ego-nets"),
     ],
@@ -213,7 +213,7 @@ def test_one_graph_alone_is_refused():
     for one in (nx.cycle_graph(4), Graph(2, [(0, 1)])):
         with pytest.raises(OsanError, match=r"expected a list of graphs, got Graph\(.*\) alone"):
             refine(one)
-    assert len(refine(g for g in (nx.cycle_graph(4), nx.path_graph(2))).graph_colours) == 2
+    assert len(refine(g for g in (nx.cycle_graph(4), nx.path_graph(2))).graph_colors) == 2
 
 
 def test_numbers_of_numpy_are_numbers():
@@ -247,8 +247,8 @@ def test_memory_is_refused_before_it_is_taken(test):
 def test_a_large_sparse_graph_needs_little_memory():
     n = 30_000
     path = Graph(n, [(v, v + 1) for v in range(n - 1)])
-    colouring = refine([path], rounds=3, max_memory=10**8)
-    assert len(set(colouring.vertex_colours[0].tolist())) == 4  # distance to the nearer end: 0, 1, 2, more
+    coloring = refine([path], rounds=3, max_memory=10**8)
+    assert len(set(coloring.vertex_colors[0].tolist())) == 4  # distance to the nearer end: 0, 1, 2, more
 
 
 @pytest.mark.parametrize("test", TESTS, ids=str)

@@ -1,4 +1,4 @@
-"""Refinement where most colours soon belong to one vertex, and relabelling, against plain dictionaries."""
+"""Refinement where most colors soon belong to one vertex, and relabeling, against plain dictionaries."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from osan.graphs import from_networkx, to_networkx
 from osan.wl import refine, relabel
 
 
-def partition(colours):
-    """The colours in order of appearance, equal for equal partitions."""
+def partition(colors):
+    """The colors in order of appearance, equal for equal partitions."""
     seen = {}
-    return [seen.setdefault(colour, len(seen)) for colour in colours]
+    return [seen.setdefault(color, len(seen)) for color in colors]
 
 
-def colour_rounds(graphs):
-    """Colours of the union of networkx graphs after every round of 1-WL, by its definition."""
+def color_rounds(graphs):
+    """Colors of the union of networkx graphs after every round of 1-WL, by its definition."""
     union = nx.disjoint_union_all(graphs)
-    colours = partition(union.nodes[v].get("label") for v in union)
-    trail = [colours]
+    colors = partition(union.nodes[v].get("label") for v in union)
+    trail = [colors]
     while True:
-        finer = partition((colours[v], tuple(sorted(colours[u] for u in union[v]))) for v in union)
-        if max(finer) == max(colours):
+        finer = partition((colors[v], tuple(sorted(colors[u] for u in union[v]))) for v in union)
+        if max(finer) == max(colors):
             return trail
-        trail.append(colours := finer)
+        trail.append(colors := finer)
 
 
 @pytest.mark.parametrize("mask", [2**64 - 1, 3], ids=["hash of 64 bits", "hash of two bits"])
 @pytest.mark.parametrize("labels", [0, 3], ids=["without labels", "with labels"])
 @pytest.mark.parametrize("seed", range(6))
-def test_sparse_graphs_with_many_colours(monkeypatch, seed, labels, mask):
+def test_sparse_graphs_with_many_colors(monkeypatch, seed, labels, mask):
     monkeypatch.setattr(relabel, "HASH_MASK", np.uint64(mask))
     graphs = [nx.gnm_random_graph(70, 60 + 25 * seed, seed=seed), nx.random_labeled_tree(40, seed=seed)]
-    # A copy of the first, so that some colours are never alone.
+    # A copy of the first, so that some colors are never alone.
     graphs.append(nx.relabel_nodes(graphs[0], dict(zip(range(70), reversed(range(70)), strict=True))))
     for graph in graphs[: 3 if labels else 0]:
         for v in graph:
             graph.nodes[v]["label"] = (graph.degree[v] * 7 + seed) % labels
     ours = [from_networkx(graph) for graph in graphs[: 2 if seed % 2 else 3]]
-    colouring = refine(ours, history=True)
-    expected = colour_rounds([to_networkx(graph) for graph in ours])
-    assert colouring.stable
-    assert colouring.rounds == len(expected) - 1
-    assert [partition(np.concatenate(parts).tolist()) for parts in colouring.history] == expected
+    coloring = refine(ours, history=True)
+    expected = color_rounds([to_networkx(graph) for graph in ours])
+    assert coloring.stable
+    assert coloring.rounds == len(expected) - 1
+    assert [partition(np.concatenate(parts).tolist()) for parts in coloring.history] == expected
 
 
 def test_a_large_graph_on_all_threads(monkeypatch):
     monkeypatch.setattr(import_module("osan.wl.refine"), "SMALL", 0)
     graph = nx.gnm_random_graph(15_000, 40_000, seed=0)
-    colouring = refine([graph], history=True)
-    assert [partition(parts[0].tolist()) for parts in colouring.history] == colour_rounds([graph])
+    coloring = refine([graph], history=True)
+    assert [partition(parts[0].tolist()) for parts in coloring.history] == color_rounds([graph])
 
 
 @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 5), max_size=3000), st.randoms())

@@ -12,15 +12,15 @@ from osan.wl.shielding import always_room, is_shielding, without_shield
 
 
 def by_definition(base, twisted, marks):
-    """The paper's words: the twisted component, the marks' neighbours in it, and all cycles of the rest."""
+    """The paper's words: the twisted component, the marks' neighbors in it, and all cycles of the rest."""
     without = base.subgraph([v for v in base if v not in marks])
     components = [c for c in nx.connected_components(without) if set(twisted) <= c]
     if not components:  # an end of the twisted edge is marked
         return False
-    neighbours = {v for v in components[0] if any(base.has_edge(v, mark) for mark in marks)}
-    if neighbours & set(twisted):
+    neighbors = {v for v in components[0] if any(base.has_edge(v, mark) for mark in marks)}
+    if neighbors & set(twisted):
         return False
-    for cycle in nx.simple_cycles(base.subgraph(components[0] - neighbours)):
+    for cycle in nx.simple_cycles(base.subgraph(components[0] - neighbors)):
         if any({cycle[i - 1], cycle[i]} == set(twisted) for i in range(len(cycle))):
             return True
     return False
@@ -71,20 +71,20 @@ def test_room_for_the_twist_is_as_defined(h, columns, marks):
 
 
 def test_the_propositions_in_plain_python():
-    """On the 2 x 6 grid: shielded vertices keep their colour, every u its multiset of colours."""
+    """On the 2 x 6 grid: shielded vertices keep their color, every u its multiset of colors."""
     base, twisted = nx.grid_2d_graph(2, 6), ((0, 2), (0, 3))
     x, y = fuerer_grid_pair(2, 6, [twisted])
     n = x.num_vertices
-    colours, _, _ = brute.refine([x, y], Test("oswl", 1))
+    colors, _, _ = brute.refine([x, y], Test("oswl", 1))
     cloud = [label[1] for label in x.vertex_labels]
     shielded = [
         (t, u) for t, u in product(range(n), repeat=2) if by_definition(base, twisted, (cloud[t], cloud[u]))
     ]
     assert shielded
-    assert all(colours[0, t, u] == colours[1, t, u] for t, u in shielded)
-    assert any(colours[0, t, u] != colours[1, t, u] for t, u in product(range(n), repeat=2))
+    assert all(colors[0, t, u] == colors[1, t, u] for t, u in shielded)
+    assert any(colors[0, t, u] != colors[1, t, u] for t, u in product(range(n), repeat=2))
     for u in range(n):
-        assert sorted(colours[0, t, u] for t in range(n)) == sorted(colours[1, t, u] for t in range(n))
+        assert sorted(colors[0, t, u] for t in range(n)) == sorted(colors[1, t, u] for t in range(n))
 
 
 @pytest.mark.parametrize("u", [(0, 1), (0, 2), (1, 1), (1, 3)])

@@ -53,7 +53,7 @@ def test_only_what_does_not_fit_is_left_open():
 
 @pytest.mark.parametrize("n", [4, 7])
 def test_how_many_rounds_the_grids_take(n):
-    """2-WL needs n rounds by the colours of vertices, n - 1 by those of pairs (docs/theory.md)."""
+    """2-WL needs n rounds by the colors of vertices, n - 1 by those of pairs (docs/theory.md)."""
     history = refine(fuerer_grid_pair(2, n), "wl", 2, history=True).history
     pairs = [sorted(x.ravel().tolist()) != sorted(y.ravel().tolist()) for x, y in history]
     vertices = [sorted(x.diagonal().tolist()) != sorted(y.diagonal().tolist()) for x, y in history]

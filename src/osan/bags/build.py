@@ -99,7 +99,7 @@ def induced_bag(
 ) -> SubgraphBag:
     """The subgraphs induced by the given vertices.
 
-    Time and memory follow the copies and their neighbours in the batch, not subgraphs times vertices, so that
+    Time and memory follow the copies and their neighbors in the batch, not subgraphs times vertices, so that
     small subgraphs of a large graph stay cheap.
 
     Parameters

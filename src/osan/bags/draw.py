@@ -86,11 +86,11 @@ def draw(bag: SubgraphBag, *, graph: int = 0, limit: int = 8, smiles: str | None
 def _draw_one(
     panel: Any, picture: nx.Graph, base: nx.Graph, position: dict[int, Any], symbols: dict[int, str]
 ) -> None:
-    def colour(v: int) -> str:
+    def color(v: int) -> str:
         data = picture.nodes[v] if v in picture else {"weight": 0}
         return _GONE if data.get("weight", 1) == 0 else _MARKED if data.get("mark", 0) else _PLAIN
 
-    def edge_colour(u: int, v: int) -> str:
+    def edge_color(u: int, v: int) -> str:
         data = picture.edges[u, v] if picture.has_edge(u, v) else {"edge_weight": 0}
         return _GONE if data.get("edge_weight", 1) == 0 else _MARKED if data.get("edge_mark", 0) else "black"
 
@@ -100,9 +100,9 @@ def _draw_one(
 
     edges = sorted(base.edges())
     nx.draw_networkx_edges(
-        base, position, ax=panel, edgelist=edges, edge_color=[edge_colour(*e) for e in edges]
+        base, position, ax=panel, edgelist=edges, edge_color=[edge_color(*e) for e in edges]
     )
-    nx.draw_networkx_nodes(base, position, ax=panel, node_color=[colour(v) for v in base], node_size=220)
+    nx.draw_networkx_nodes(base, position, ax=panel, node_color=[color(v) for v in base], node_size=220)
     nx.draw_networkx_labels(base, position, ax=panel, labels={v: label(v) for v in base}, font_size=7)
 
 

@@ -117,16 +117,16 @@ def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
     [[0, 1], [1, 0], [1, 2], [2, 1]]
     """
     check_size("k", k, 1)
-    begin, counts, neighbour = neighbours(layout.ends, layout.num_vertices)
+    begin, counts, neighbor = neighbors(layout.ends, layout.num_vertices)
     rows = torch.arange(layout.num_vertices, device=layout.device)[:, None]
     for _ in range(k - 1):
         position, owner = ragged(begin[rows[:, -1]], counts[rows[:, -1]])
-        rows = torch.cat((rows[owner], neighbour[position, None]), dim=1)
+        rows = torch.cat((rows[owner], neighbor[position, None]), dim=1)
     return rows, layout.graph_of_vertex()[rows[:, 0]]
 
 
-def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tensor]:
-    """The vertices within ``hops`` steps of each centre, as pairs (index of the centre, vertex).
+def ego_copies(layout: Layout, center: Tensor, hops: int) -> tuple[Tensor, Tensor]:
+    """The vertices within ``hops`` steps of each center, as pairs (index of the center, vertex).
 
     Arcs are walked both ways, as the tests of :mod:`osan.wl` do.
 
@@ -139,17 +139,17 @@ def ego_copies(layout: Layout, centre: Tensor, hops: int) -> tuple[Tensor, Tenso
     (tensor([0, 0, 1, 1, 1]), tensor([0, 1, 0, 1, 2]))
     """
     check_size("hops", hops)
-    return balls(layout.ends, layout.num_vertices, centre, hops)
+    return balls(layout.ends, layout.num_vertices, center, hops)
 
 
-def neighbours(edge_index: Tensor, num_vertices: int) -> tuple[Tensor, Tensor, Tensor]:
-    """For each vertex where its neighbours start and how many there are, then the neighbours themselves.
+def neighbors(edge_index: Tensor, num_vertices: int) -> tuple[Tensor, Tensor, Tensor]:
+    """For each vertex where its neighbors start and how many there are, then the neighbors themselves.
 
-    Two vertices are neighbours if an arc joins them in either direction; each is listed once, in order.
+    Two vertices are neighbors if an arc joins them in either direction; each is listed once, in order.
 
     Examples
     --------
-    >>> neighbours(torch.tensor([[0, 0, 2], [1, 1, 1]]), 3)
+    >>> neighbors(torch.tensor([[0, 0, 2], [1, 1, 1]]), 3)
     (tensor([0, 1, 3]), tensor([1, 2, 1]), tensor([1, 0, 2, 1]))
     """
     size = max(num_vertices, 1)
@@ -159,18 +159,18 @@ def neighbours(edge_index: Tensor, num_vertices: int) -> tuple[Tensor, Tensor, T
     return starts(counts), counts, pairs % size
 
 
-def balls(edge_index: Tensor, num_vertices: int, centre: Tensor, hops: int) -> tuple[Tensor, Tensor]:
+def balls(edge_index: Tensor, num_vertices: int, center: Tensor, hops: int) -> tuple[Tensor, Tensor]:
     """What :func:`ego_copies` gives, from edges in any order."""
     size = max(num_vertices, 1)
-    begin, counts, adjacent = neighbours(edge_index, num_vertices)
-    reached = torch.arange(centre.numel(), device=centre.device) * size + centre
+    begin, counts, adjacent = neighbors(edge_index, num_vertices)
+    reached = torch.arange(center.numel(), device=center.device) * size + center
     frontier = reached
     for _ in range(hops):
         vertex = frontier % size
         position, owner = ragged(begin[vertex], counts[vertex])
-        neighbour = (frontier - vertex)[owner] + adjacent[position]
+        neighbor = (frontier - vertex)[owner] + adjacent[position]
         before = reached
-        reached = torch.unique(torch.cat((before, neighbour)))
+        reached = torch.unique(torch.cat((before, neighbor)))
         if reached.numel() == before.numel():
             break
         # What is new: `before` is sorted, so one look-up per pair tells.

@@ -132,7 +132,7 @@ def all_egos(
     hops: int,
     *,
     operation: Operation = "select",
-    mark_centre: bool = False,
+    mark_center: bool = False,
     deleted: Deleted = "masked",
     whole_graph: bool = False,
 ) -> SubgraphBag:
@@ -144,21 +144,21 @@ def all_egos(
         A PyG ``Batch``, or one ``Data``.
     hops
         The radius h.
-    mark_centre
-        Whether the centre is marked (ESAN's ego+); not together with ``operation="mark"``.
+    mark_center
+        Whether the center is marked (ESAN's ego+); not together with ``operation="mark"``.
     operation, deleted, whole_graph
         As in :func:`osan.bags.from_choice`.
 
     Examples
     --------
     >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> all_egos(path, 1, mark_centre=True).mark.tolist()
+    >>> all_egos(path, 1, mark_center=True).mark.tolist()
     [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0]
     """
     layout = layout_of(batch)
-    centres = torch.arange(layout.num_vertices, device=layout.device)
+    centers = torch.arange(layout.num_vertices, device=layout.device)
     return ego_bag(
-        layout, centres, hops, operation, mark_centre=mark_centre, deleted=deleted, whole_graph=whole_graph
+        layout, centers, hops, operation, mark_center=mark_center, deleted=deleted, whole_graph=whole_graph
     )
 
 
@@ -277,22 +277,22 @@ def edge_bag(
 
 def ego_bag(
     layout: Layout,
-    centres: Tensor,
+    centers: Tensor,
     hops: int,
     operation: Operation,
     *,
-    mark_centre: bool = False,
+    mark_center: bool = False,
     deleted: Deleted = "masked",
     whole_graph: bool = False,
 ) -> SubgraphBag:
     """The bag of the ego-nets around the given vertices, which are sorted by graph."""
-    if mark_centre and operation == "mark":
-        raise OsanError("mark_centre: the ego-net itself is marked (operation='mark'); mark one of the two")
+    if mark_center and operation == "mark":
+        raise OsanError("mark_center: the ego-net itself is marked (operation='mark'); mark one of the two")
     check_operation(operation, deleted)
-    graph = layout.graph_of_vertex()[centres]
-    bag = operated(layout, graph, *ego_copies(layout, centres, hops), operation, deleted, centres[:, None])
-    if mark_centre:
-        bag = replace(bag, mark=membership(bag, centres[:, None]))
+    graph = layout.graph_of_vertex()[centers]
+    bag = operated(layout, graph, *ego_copies(layout, centers, hops), operation, deleted, centers[:, None])
+    if mark_center:
+        bag = replace(bag, mark=membership(bag, centers[:, None]))
     return with_whole_graph(bag, layout) if whole_graph else bag
 
 

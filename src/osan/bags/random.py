@@ -134,7 +134,7 @@ def random_egos(
     *,
     generator: Generator | None = None,
     operation: Operation = "select",
-    mark_centre: bool = False,
+    mark_center: bool = False,
     distinct: bool = False,
     deleted: Deleted = "masked",
     whole_graph: bool = False,
@@ -149,13 +149,13 @@ def random_egos(
     """
     layout = layout_of(batch)
     rows, _ = _sample_subsets(layout.sizes, layout.first, 1, m, generator, distinct)
-    centres = rows[:, 0]
+    centers = rows[:, 0]
     return ego_bag(
         layout,
-        centres[centres >= 0],
+        centers[centers >= 0],
         hops,
         operation,
-        mark_centre=mark_centre,
+        mark_center=mark_center,
         deleted=deleted,
         whole_graph=whole_graph,
     )

@@ -35,7 +35,7 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
 
 @app.command()
 def info(name: str, data: Data = None, as_json: Json = False) -> None:
-    """Graphs, vertices, edges, labels, splits, source and licence of one dataset."""
+    """Graphs, vertices, edges, labels, splits, source and license of one dataset."""
     from osan.data.corpora import CORPORA
     from osan.data.summary import corpus_facts, describe_dataset
 

@@ -27,7 +27,7 @@ def demo(
     from osan.report.explain import explain
     from osan.report.page import write_page
     from osan.report.pictures import checked_suffix
-    from osan.report.runs import by_name, find_runs, summarise
+    from osan.report.runs import by_name, find_runs, summarize
     from osan.training.folder import run_folder
 
     checked_suffix(picture)
@@ -40,7 +40,7 @@ def demo(
     if wrong:
         raise OsanError(f"{wrong[0].job} {wrong[0].state}: {wrong[0].error or 'run osan demo again'}")
     groups = by_name(run for run in find_runs(runs, "demo") if run.settings.seed == seed)
-    reached = {name: summary.mean for name in NAMES if (summary := summarise(groups[name]))}
+    reached = {name: summary.mean for name in NAMES if (summary := summarize(groups[name]))}
     learned = explain(run_folder(runs, settings[-1]), "0")
     save_picture(learned, picture)
     write_page(runs, out, title="osan demo: seeing through subgraphs", under="demo", examples=1)

@@ -49,7 +49,7 @@ def train(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train and score one setting; everything about the run is in its folder afterwards."""
+    """Train and score one setting; everything about the run is in its folder afterward."""
     from osan.training.folder import MODEL, read_json, run_folder, settings_of
     from osan.training.run import is_first_process
     from osan.training.run import train as run

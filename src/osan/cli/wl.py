@@ -1,4 +1,4 @@
-"""``osan wl``: colour graphs, tell pairs apart, climb the ladder of tests."""
+"""``osan wl``: color graphs, tell pairs apart, climb the ladder of tests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TestName = Annotated[
     str, typer.Option("--test", help="wl, oswl, vs-oswl, id, nested, kernel or dss.", metavar="NAME")
 ]
 K = Annotated[int | None, typer.Option("--k", help="Size of tuples or subsets; 1 by default.")]
-Neighbourhood = Annotated[
+Neighborhood = Annotated[
     str | None, typer.Option(help="Aggregate over N(v) ('edges') or V(G) ('all').", metavar="edges|all")
 ]
 Ordered = Annotated[bool | None, typer.Option("--ordered/--unordered", help="Tuples or subsets of vertices.")]
@@ -33,7 +33,7 @@ Operation = Annotated[
 ]
 What = Annotated[str | None, typer.Option(help="What is chosen.", metavar="vertex|edge|ego")]
 Hops = Annotated[int | None, typer.Option(help="Radius of ego-nets; the whole component by default.")]
-MarkCentre = Annotated[bool, typer.Option("--mark-centre", help="Mark the centre of every ego-net.")]
+MarkCentre = Annotated[bool, typer.Option("--mark-center", help="Mark the center of every ego-net.")]
 Oblivious = Annotated[bool, typer.Option("--oblivious", help="Oblivious instead of folklore k-WL.")]
 Directed = Annotated[bool, typer.Option("--directed", help="Edges of edge lists are arcs.")]
 Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")]
@@ -42,58 +42,58 @@ Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")
 def _test(
     name: str,
     k: int | None,
-    neighbourhood: str | None,
+    neighborhood: str | None,
     ordered: bool | None,
     operation: str | None,
     what: str | None,
     hops: int | None,
-    mark_centre: bool,
+    mark_center: bool,
     oblivious: bool,
 ) -> Test:
     from osan.wl.settings import make_test
 
     given: dict[str, Any] = {
-        "neighbourhood": neighbourhood,
+        "neighborhood": neighborhood,
         "ordered": ordered,
         "operation": operation,
         "what": what,
         "hops": hops,
-        "mark_centre": mark_centre or None,
+        "mark_center": mark_center or None,
         "oblivious": oblivious or None,
     }
     return make_test(name, k, **{key: value for key, value in given.items() if value is not None})
 
 
 @app.command()
-def colour(
+def color(
     file: Annotated[Path, typer.Argument(help="graph6, edge list, GML, GraphML, SMILES, table of pairs.")],
     test: TestName = "wl",
     k: K = None,
-    neighbourhood: Neighbourhood = None,
+    neighborhood: Neighborhood = None,
     ordered: Ordered = None,
     operation: Operation = None,
     what: What = None,
     hops: Hops = None,
-    mark_centre: MarkCentre = False,
+    mark_center: MarkCentre = False,
     oblivious: Oblivious = False,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
-    out: Annotated[Path | None, typer.Option(help="Draw the colours into this .svg or .png file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Draw the colors into this .svg or .png file.")] = None,
     json: Json = False,
 ) -> None:
-    """Colour the graphs of FILE jointly; equal colours mean: not told apart."""
+    """Color the graphs of FILE jointly; equal colors mean: not told apart."""
     if out is not None:
         from osan.report.pictures import checked_suffix
 
         suffix = checked_suffix(out)  # before the work
-    chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
+    chosen = _test(test, k, neighborhood, ordered, operation, what, hops, mark_center, oblivious)
     from osan.graphs import read_graphs
     from osan.wl import refine
 
     graphs = read_graphs(file, directed=directed)
     with progress_bar() as bar:
-        colouring = refine(
+        coloring = refine(
             graphs,
             chosen,
             rounds=rounds,
@@ -106,28 +106,28 @@ def colour(
         from osan.wl import draw
 
         with written_whole(out) as temporary:
-            temporary.write_bytes(rendered(draw(graphs, colouring), suffix))
+            temporary.write_bytes(rendered(draw(graphs, coloring), suffix))
         if not json:
             typer.echo(f"{out} written, with the first graphs if there are many")
     if json:
         print_json(
             {
                 "test": str(chosen),
-                "rounds": colouring.rounds,
-                "stable": colouring.stable,
-                "graph_colours": colouring.graph_colours.tolist(),
-                "vertex_colours": _lists(colouring.vertex_colours),
-                "subgraph_colours": _lists(colouring.subgraph_colours),
+                "rounds": coloring.rounds,
+                "stable": coloring.stable,
+                "graph_colors": coloring.graph_colors.tolist(),
+                "vertex_colors": _lists(coloring.vertex_colors),
+                "subgraph_colors": _lists(coloring.subgraph_colors),
             }
         )
         return
     from rich.table import Table
 
-    end = "stable" if colouring.stable else "stopped"
-    table = Table(title=f"{chosen}: {end} after {colouring.rounds} round{'s' * (colouring.rounds != 1)}")
-    parts = colouring.vertex_colours or colouring.subgraph_colours or ()
-    of = "vertex colours" if colouring.vertex_colours is not None else "subgraph colours"
-    for heading in ("graph", "vertices", "edges", "colour", of):
+    end = "stable" if coloring.stable else "stopped"
+    table = Table(title=f"{chosen}: {end} after {coloring.rounds} round{'s' * (coloring.rounds != 1)}")
+    parts = coloring.vertex_colors or coloring.subgraph_colors or ()
+    of = "vertex colors" if coloring.vertex_colors is not None else "subgraph colors"
+    for heading in ("graph", "vertices", "edges", "color", of):
         table.add_column(heading, justify="left" if heading == "graph" else "right")
     for i, graph in enumerate(graphs):
         distinct = len(set(parts[i].tolist()))
@@ -135,7 +135,7 @@ def colour(
             graph.name or str(i),
             graph.num_vertices,
             graph.num_edges,
-            colouring.graph_colours[i],
+            coloring.graph_colors[i],
             distinct,
         )
         table.add_row(*map(str, row))
@@ -145,7 +145,7 @@ def colour(
 def _follow(bar: Progress, title: str, rounds: int | None) -> Callable[[int, int], None]:
     """Show the rounds of a refinement as they are done."""
     task = bar.add_task(title, total=rounds)
-    return lambda done, count: bar.update(task, completed=done, description=f"{title}: {count} colours")
+    return lambda done, count: bar.update(task, completed=done, description=f"{title}: {count} colors")
 
 
 def _lists(arrays: Any) -> list[list[int]] | None:
@@ -174,12 +174,12 @@ def distinguish(
     b: Annotated[str, typer.Argument(help="Another one.")],
     test: TestName = "wl",
     k: K = None,
-    neighbourhood: Neighbourhood = None,
+    neighborhood: Neighborhood = None,
     ordered: Ordered = None,
     operation: Operation = None,
     what: What = None,
     hops: Hops = None,
-    mark_centre: MarkCentre = False,
+    mark_center: MarkCentre = False,
     oblivious: Oblivious = False,
     directed: Directed = False,
     rounds: Rounds = None,
@@ -187,7 +187,7 @@ def distinguish(
     json: Json = False,
 ) -> None:
     """Tell two graphs apart. Exit code 0: separated, 1: not separated, 2: error."""
-    chosen = _test(test, k, neighbourhood, ordered, operation, what, hops, mark_centre, oblivious)
+    chosen = _test(test, k, neighborhood, ordered, operation, what, hops, mark_center, oblivious)
     from osan.wl import distinguishes
 
     graphs = _one_graph(a, directed), _one_graph(b, directed)

@@ -23,7 +23,7 @@ def from_graphs(graphs: Sequence[Graph], y: Tensor, labels: Sequence[Hashable] |
     y
         One row per graph.
     labels
-        The vertex labels in the order of their codes; integers from 0 by default. Unlabelled vertices get 0.
+        The vertex labels in the order of their codes; integers from 0 by default. Unlabeled vertices get 0.
 
     Examples
     --------

@@ -24,13 +24,13 @@ def brec(root: Folder = None) -> list[Pair]:
     return read_pairs(_file("BREC/brec_pairs.tsv.gz", root))
 
 
-def relabelled(pair: Pair, copies: int, seed: int) -> list[Pair]:
+def relabeled(pair: Pair, copies: int, seed: int) -> list[Pair]:
     """``copies`` times both graphs of a pair in random numberings, equal for equal seeds.
 
     BREC's protocol compares such copies of each pair; the published file's own are not needed.
 
     >>> pair = Pair(Graph(3, [(0, 1)]), Graph(3, [(0, 1), (1, 2)]))
-    >>> [p.a.num_edges for p in relabelled(pair, 2, seed=0)]
+    >>> [p.a.num_edges for p in relabeled(pair, 2, seed=0)]
     [1, 1]
     """
     if copies < 1:

@@ -191,7 +191,7 @@ class FlatLoader:
 def flatten(graphs: Sequence[Data]) -> FlatDataset:
     """The flat storage of a list of PyG ``Data`` with ``edge_index`` and, in all or none, x, edge_attr, y.
 
-    A graph without ``x`` gets one constant column, the label 0 of an unlabelled vertex.
+    A graph without ``x`` gets one constant column, the label 0 of an unlabeled vertex.
     """
     if not graphs:
         raise OsanError("there are no graphs; expected at least one")

@@ -12,7 +12,7 @@ from osan.data.flat import FlatDataset, flatten
 from osan.data.planted import planted_motif
 from osan.data.splits import Split, random_split
 from osan.data.task import Features, Task, make_task
-from osan.data.twisted import num_colours, twisted_pairs
+from osan.data.twisted import num_colors, twisted_pairs
 from osan.errors import OsanError
 from osan.graphs import Graph, csl
 
@@ -34,7 +34,7 @@ def twisted_task(seed: int = 0, k: int = 2, num_pairs: int = 20, copies: int = 1
     """
     pairs = twisted_pairs(k, num_pairs, seed)
     originals = [(graph, twisted) for pair in pairs for graph, twisted in ((pair.a, 0), (pair.b, 1))]
-    graphs, split = relabelled_copies([graph for graph, _ in originals], copies, seed)
+    graphs, split = relabeled_copies([graph for graph, _ in originals], copies, seed)
     y = torch.tensor([float(twisted) for _, twisted in originals]).repeat_interleave(copies).reshape(-1, 1)
     return make_task(
         "twisted-pairs",
@@ -42,7 +42,7 @@ def twisted_task(seed: int = 0, k: int = 2, num_pairs: int = 20, copies: int = 1
         split,
         kind="binary",
         metric="accuracy",
-        vertex_features=Features(sizes=(num_colours(k),)),
+        vertex_features=Features(sizes=(num_colors(k),)),
     )
 
 
@@ -53,7 +53,7 @@ def csl_task(seed: int = 0, copies: int = 15) -> Task:
     >>> task.num_targets, [len(part) for part in task.splits.values()]
     (10, [130, 10, 10])
     """
-    graphs, split = relabelled_copies([csl(41, skip) for skip in CSL_SKIPS], copies, seed)
+    graphs, split = relabeled_copies([csl(41, skip) for skip in CSL_SKIPS], copies, seed)
     y = torch.arange(len(CSL_SKIPS)).repeat_interleave(copies)
     return make_task(
         "csl-generated",
@@ -90,7 +90,7 @@ EMBEDDED: dict[str, Callable[..., Task]] = {
 }
 
 
-def relabelled_copies(graphs: list[Graph], copies: int, seed: int) -> tuple[list[Graph], Split]:
+def relabeled_copies(graphs: list[Graph], copies: int, seed: int) -> tuple[list[Graph], Split]:
     """``copies`` random numberings of each graph, and a split that has every graph in each of its parts."""
     if copies < 3:
         raise OsanError(f"copies must be at least 3, one for each split, got {copies}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from osan.data import cache as store
 from osan.data.cache import Processed
-from osan.data.catalogue import PUBLISHED, Source
+from osan.data.catalog import PUBLISHED, Source
 from osan.data.generated import EMBEDDED
 from osan.data.paths import cache_root, data_root, fingerprint, stage, workspace
 from osan.data.splits import (
@@ -91,10 +91,10 @@ def load(
         metric=source.metric,
         vertex_features=processed.vertex_features,
         edge_features=processed.edge_features,
-        normalise=source.normalise,
+        normalize=source.normalize,
         split=words,
         source=source.source,
-        licence=source.licence,
+        license=source.license,
     )
 
 

@@ -121,10 +121,10 @@ def load_table(
         num_targets=len(classes) or len(columns),
         classes=classes,
         lines=tuple(table.lines[row] for row in rows),
-        normalise=kind == "regression",
+        normalize=kind == "regression",
         split=words,
         source=str(path),
-        licence="yours",
+        license="yours",
     )
 
 
@@ -153,14 +153,14 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
                 reason = f"duplicate of line {first}"
             else:
                 seen[name] = line
-                molecules.append(featurise(mol, target))
+                molecules.append(featurize(mol, target))
                 rows.append(row)
                 continue
             bad.append(Rejected(line, text, reason, first))
     return molecules, rows, bad
 
 
-def featurise(mol: Any, y: Tensor) -> Data:
+def featurize(mol: Any, y: Tensor) -> Data:
     """An RDKit molecule with OGB's nine atom and three bond features; both arcs of each bond."""
     from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
 

@@ -145,10 +145,10 @@ def _task(
         edge_features=None if edge_attr is None else describe(edge_attr, "edge_attr"),
         classes=classes,
         alphabets=alphabets,
-        normalise=kind == "regression",
+        normalize=kind == "regression",
         split=split[1],
         source=source,
-        licence="yours",
+        license="yours",
     )
 
 

@@ -40,7 +40,7 @@ def cache_root(cache: str | os.PathLike[str] | None = None) -> Path:
 
 @contextmanager
 def workspace(parent: Path) -> Iterator[Path]:
-    """A folder for third-party loaders to process in, gone afterwards whatever happens."""
+    """A folder for third-party loaders to process in, gone afterward whatever happens."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=".work-", dir=parent))
         try:

@@ -13,7 +13,7 @@ from osan.errors import OsanError
 def planted_motif(num_graphs: int, seed: int) -> list[Data]:
     """Random trees with one planted triangle, whose vertex features add up to the target.
 
-    Each graph is a uniformly random labelled tree on 14 to 20 vertices with random 0/1 features; a random
+    Each graph is a uniformly random labeled tree on 14 to 20 vertices with random 0/1 features; a random
     path of three vertices is closed to a triangle, the only one. Nothing else bears on the target, so a
     network that looks at three vertices can answer exactly if they are the right ones.
 

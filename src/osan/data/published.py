@@ -30,7 +30,7 @@ from osan.errors import OsanError
 
 PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
 SUBSET = (10_000, 1_000, 1_000)  # of ZINC, QM9 and Alchemy (paper, "Additional experimental details")
-CHARACTERISED = 130_831  # molecules of QM9 that PyG keeps
+CHARACTERIZED = 130_831  # molecules of QM9 that PyG keeps
 
 
 def read_zinc(root: Path) -> Processed:
@@ -67,8 +67,8 @@ def read_qm9(root: Path) -> Processed:
         dataset = QM9(str(root))
     whole = from_collated(dataset._data, dataset.slices)
     position, index = dataset._data.pos, None
-    if len(whole) >= CHARACTERISED:
-        index = np.random.RandomState(42).permutation(CHARACTERISED)[: sum(SUBSET)]
+    if len(whole) >= CHARACTERIZED:
+        index = np.random.RandomState(42).permutation(CHARACTERIZED)[: sum(SUBSET)]
         molecules = dataset._data.idx[torch.from_numpy(index)]
     else:
         molecules = dataset._data.idx

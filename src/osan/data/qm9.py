@@ -15,9 +15,9 @@ def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Te
     """The 13 features of Gilmer et al. (2017) with the coordinates, and the four bond types.
 
     The columns of ``x``: element one-hot (H, C, N, O, F), atomic number, acceptor, donor, aromatic, sp,
-    sp2, sp3, number of hydrogens, and three coordinates. PyG reads the molecules without sanitising them,
-    so RDKit has perceived neither aromaticity nor hybridisation, and acceptor and donor are not computed;
-    they are here, from the sanitised molecules. A molecule that RDKit rejects keeps PyG's values.
+    sp2, sp3, number of hydrogens, and three coordinates. PyG reads the molecules without sanitizing them,
+    so RDKit has perceived neither aromaticity nor hybridization, and acceptor and donor are not computed;
+    they are here, from the sanitized molecules. A molecule that RDKit rejects keeps PyG's values.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from osan.data.catalogue import PUBLISHED
+from osan.data.catalog import PUBLISHED
 from osan.data.corpora import CORPORA
 from osan.data.flat import FlatDataset
 from osan.data.generated import EMBEDDED
@@ -26,18 +26,18 @@ def overview(root: Folder = None, cache: Folder = None) -> list[dict[str, str]]:
         state = "missing"
         if place is not None:
             state = "cached" if cached_file(source, place, cache).is_file() else "raw"
-        rows.append(_row(name, f"{source.kind}, {source.metric}", state, source.source, source.licence))
-    for name, (file, origin, licence) in CORPORA.items():
+        rows.append(_row(name, f"{source.kind}, {source.metric}", state, source.source, source.license))
+    for name, (file, origin, license) in CORPORA.items():
         folder = data_root(root)
         there = folder is not None and (folder / file).exists()
-        rows.append(_row(name, "pairs of graphs", "raw" if there else "missing", origin, licence))
+        rows.append(_row(name, "pairs of graphs", "raw" if there else "missing", origin, license))
     for name, make in EMBEDDED.items():
         rows.append(_row(name, (make.__doc__ or "").split("\n")[0], "embedded", "generated", "MIT"))
     return rows
 
 
-def _row(name: str, task: str, ready: str, source: str, licence: str) -> dict[str, str]:
-    return {"name": name, "task": task, "ready": ready, "source": source, "licence": licence}
+def _row(name: str, task: str, ready: str, source: str, license: str) -> dict[str, str]:
+    return {"name": name, "task": task, "ready": ready, "source": source, "license": license}
 
 
 def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> di
                 "metric": source.metric,
                 "needs": where_to_put(source, root),
                 "source": source.source,
-                "licence": source.licence,
+                "license": source.license,
             }
     return {
         **statistics(load(name, root, cache=cache)),
@@ -85,7 +85,7 @@ def statistics(task: Task) -> dict[str, Any]:
         "splits": {part: len(graphs) for part, graphs in task.splits.items()},
         "split": task.split,
         "source": task.source,
-        "licence": task.licence,
+        "license": task.license,
     }
 
 
@@ -103,7 +103,7 @@ def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
     """The same for a corpus of graphs that carries no task."""
     from osan.data.corpora import brec, families, graph8c, strongly_regular
 
-    _, origin, licence = CORPORA[name]
+    _, origin, license = CORPORA[name]
     if name == "sr":
         counts = {family: len(strongly_regular(family, root)) for family in families(root)}
         facts: dict[str, Any] = {"graphs": sum(counts.values()), "families": counts}
@@ -115,4 +115,4 @@ def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
         for pair in pairs:
             categories[pair.category] = categories.get(pair.category, 0) + 1
         facts = {"pairs": len(pairs), "categories": categories}
-    return {"name": name, **facts, "ready": "raw", "source": origin, "licence": licence}
+    return {"name": name, **facts, "ready": "raw", "source": origin, "license": license}

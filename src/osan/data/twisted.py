@@ -78,7 +78,7 @@ def twisted_pairs(k: int, count: int, seed: int) -> list[Pair]:
     otherwise their parts can be treated one after the other: two triangles joined by an edge have the
     number 2, yet per-vertex 1-OSWL separates the pair.
 
-    The colour of a vertex is its place in the base graph, whose vertices are numbered at random: i for the
+    The color of a vertex is its place in the base graph, whose vertices are numbered at random: i for the
     cloud of base vertex i, and numbers from ``base_size(k)`` on for the clouds of edges.
 
     Examples
@@ -92,9 +92,9 @@ def twisted_pairs(k: int, count: int, seed: int) -> list[Pair]:
     slots = {e: base_size(k) + i for i, e in enumerate(combinations(range(base_size(k)), 2))}
     pairs = []
     for i, base in enumerate(twisted_bases(k, count, seed)):
-        colour = rng.permutation(base_size(k))[: len(base)].tolist()
-        named = nx.relabel_nodes(base, dict(enumerate(colour)))
-        odd = colour[int(rng.integers(len(colour)))]
+        color = rng.permutation(base_size(k))[: len(base)].tolist()
+        named = nx.relabel_nodes(base, dict(enumerate(color)))
+        odd = color[int(rng.integers(len(color)))]
         sides = []
         for twist in ([], [odd]):
             graph = cfi_graph(named, twist)
@@ -106,7 +106,7 @@ def twisted_pairs(k: int, count: int, seed: int) -> list[Pair]:
     return pairs
 
 
-def num_colours(k: int) -> int:
-    """How many colours the graphs of :func:`twisted_pairs` can have: base vertices and pairs of them."""
+def num_colors(k: int) -> int:
+    """How many colors the graphs of :func:`twisted_pairs` can have: base vertices and pairs of them."""
     size = base_size(k)
     return size + size * (size - 1) // 2

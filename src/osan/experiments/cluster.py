@@ -89,7 +89,7 @@ def _code(ray: Any, reference: Any) -> int:
     except (
         ray.exceptions.WorkerCrashedError,
         ray.exceptions.NodeDiedError,
-        ray.exceptions.TaskCancelledError,
+        ray.exceptions.TaskCanceledError,
     ):
         return worker.INTERRUPTED
 

@@ -14,7 +14,7 @@ NAMES = {
 def demo_settings(seed: int = 0, epochs: int = 80) -> list[Settings]:
     """Plain GIN, random and learned subgraphs on ``twisted-pairs`` with k = 1.
 
-    1-WL, and hence every GIN, gives both graphs of each pair the same colour; one marked vertex breaks the
+    1-WL, and hence every GIN, gives both graphs of each pair the same color; one marked vertex breaks the
     tie (:func:`osan.data.twisted_pairs`). Everything but the selection is the same in the three settings.
 
     >>> [each.name for each in demo_settings()]

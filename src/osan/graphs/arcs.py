@@ -24,7 +24,7 @@ def arc_without_reverse(arcs: IntArray, labels: IntArray | None = None) -> int |
     """
     if not len(arcs):
         return None
-    # One integer per labelled arc and per reverse; small enough for int64 at every step.
+    # One integer per labeled arc and per reverse; small enough for int64 at every step.
     if int(arcs.max()) >= 1 << 31:
         arcs = np.unique(arcs, return_inverse=True)[1].reshape(arcs.shape)
     base = int(arcs.max()) + 1

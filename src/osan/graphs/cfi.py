@@ -12,7 +12,7 @@ from osan.graphs.base import as_base
 from osan.graphs.graph import Graph
 
 
-def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colours: bool = True, name: str = "") -> Graph:
+def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colors: bool = True, name: str = "") -> Graph:
     """The CFI graph over ``base`` with odd subsets at the base vertices ``odd``, even ones elsewhere.
 
     Paper, appendix, "CFI-Gadgets", with any base graph B in place of the clique. Vertices: ``(v, S)`` for
@@ -26,7 +26,7 @@ def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colours: bool = True, 
         A :class:`Graph` or networkx graph, undirected and simple.
     odd
         Names of base vertices.
-    colours
+    colors
         Label the vertex cloud of v ``("vertex", v)`` and the edge cloud of e = {u, v} ``("edge", u, v)``,
         the paper's C_v and C_e; without, the graph has no labels.
 
@@ -49,13 +49,13 @@ def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colours: bool = True, 
         labels += [("vertex", over.names[v])] * len(cloud)
     for u, v in over.graph.edges.tolist():
         labels += [("edge", over.names[u], over.names[v])] * 2
-    return Graph(len(labels), np.concatenate(parts), vertex_labels=labels if colours else None, name=name)
+    return Graph(len(labels), np.concatenate(parts), vertex_labels=labels if colors else None, name=name)
 
 
-def cfi_graphs(base: Any, twisted: Hashable | None = None, *, colours: bool = True) -> tuple[Graph, Graph]:
+def cfi_graphs(base: Any, twisted: Hashable | None = None, *, colors: bool = True) -> tuple[Graph, Graph]:
     """The pair (G, H) of CFI graphs over ``base``; H takes the odd subsets at the vertex ``twisted``.
 
-    ``twisted`` is the first vertex by default. With colours, the two are not isomorphic if ``base`` is
+    ``twisted`` is the first vertex by default. With colors, the two are not isomorphic if ``base`` is
     connected.
 
     >>> import networkx as nx
@@ -66,10 +66,10 @@ def cfi_graphs(base: Any, twisted: Hashable | None = None, *, colours: bool = Tr
     if not names:
         raise OsanError("the base graph has no vertex that could be twisted")
     odd = names[0] if twisted is None else twisted
-    return cfi_graph(base, colours=colours), cfi_graph(base, [odd], colours=colours)
+    return cfi_graph(base, colors=colors), cfi_graph(base, [odd], colors=colors)
 
 
-def cfi_pair(k: int, *, colours: bool = True) -> tuple[Graph, Graph]:
+def cfi_pair(k: int, *, colors: bool = True) -> tuple[Graph, Graph]:
     r"""The CFI gadgets G_k and H_k over the clique K_{k+1} (paper, "Construction of G_k and H_k").
 
     (k - 1)-WL does not distinguish them, k-WL does (folklore version; Lemmas neurips and neurips2).
@@ -97,6 +97,6 @@ def cfi_pair(k: int, *, colours: bool = True) -> tuple[Graph, Graph]:
         raise OsanError(f"G_k and H_k are defined for k of at least 1, got {k}")
     clique = nx.complete_graph(k + 1)
     return (
-        cfi_graph(clique, colours=colours, name=f"G_{k}"),
-        cfi_graph(clique, [0], colours=colours, name=f"H_{k}"),
+        cfi_graph(clique, colors=colors, name=f"G_{k}"),
+        cfi_graph(clique, [0], colors=colors, name=f"H_{k}"),
     )

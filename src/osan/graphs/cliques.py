@@ -1,4 +1,4 @@
-"""Colourful distance-two cliques, which G_k has and H_k has not."""
+"""Colorful distance-two cliques, which G_k has and H_k has not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from osan.graphs.graph import Graph
 
 
 def distance_two_cliques(graph: Graph, size: int) -> Iterator[tuple[int, ...]]:
-    """All colourful distance-two cliques with ``size`` vertices (paper, "Distance-two cliques").
+    """All colorful distance-two cliques with ``size`` vertices (paper, "Distance-two cliques").
 
     A set of vertex-cloud vertices, no two of one cloud, any two of them at distance exactly two.
     G_k has such a set of size k + 1 and H_k has none (Lemma dtc).
@@ -19,7 +19,7 @@ def distance_two_cliques(graph: Graph, size: int) -> Iterator[tuple[int, ...]]:
     Parameters
     ----------
     graph
-        Coloured as by :func:`~osan.graphs.cfi.cfi_graph`: the clouds are its labels ``("vertex", v)``.
+        Colored as by :func:`~osan.graphs.cfi.cfi_graph`: the clouds are its labels ``("vertex", v)``.
     size
         At least 1.
 
@@ -63,7 +63,7 @@ def distance_two_cliques(graph: Graph, size: int) -> Iterator[tuple[int, ...]]:
 
 
 def _at_distance_two(graph: Graph) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
-    """Whether two vertices differ, are not adjacent and have a common neighbour."""
+    """Whether two vertices differ, are not adjacent and have a common neighbor."""
     n = graph.num_vertices
     adjacent = np.zeros((n, n), dtype=np.float32)
     adjacent[tuple(graph.edges.T)] = 1

@@ -82,12 +82,12 @@ def from_edge_list(
         for vertex in row[:2]:
             if not 0 <= position[vertex] < size:
                 raise OsanError(f"edge {i}: vertex {vertex!r} is not among the {size} vertices")
-    labelled = any(len(row) == 3 for row in rows)
+    labeled = any(len(row) == 3 for row in rows)
     return Graph(
         size,
         [(position[row[0]], position[row[1]]) for row in rows],
         directed=directed,
-        edge_labels=[row[2] if len(row) == 3 else None for row in rows] if labelled else None,
+        edge_labels=[row[2] if len(row) == 3 else None for row in rows] if labeled else None,
         name=name,
     )
 

@@ -17,7 +17,7 @@ def decorate(base: nx.Graph, gadgets: Sequence[nx.Graph], name: str = "") -> Gra
     """Attach the i-th gadget to the i-th vertex of ``base``: each of its vertices is joined to that vertex.
 
     This is how the paper attaches CFI gadgets to a backbone (appendix, "Construction of the graphs X_k and
-    Y_k"), for any base and any gadgets, without colours.
+    Y_k"), for any base and any gadgets, without colors.
 
     >>> import networkx as nx
     >>> decorate(nx.path_graph(2), [nx.empty_graph(1), nx.empty_graph(2)]).num_edges
@@ -41,9 +41,9 @@ def icosahedral_pair() -> tuple[Graph, Graph]:
 
     One marked vertex tells what the gadget at its own place is, and how far it is from there; the icosahedron
     being distance-regular, that is all that 1-OSWL learns about the arrangement, and the two arrangements
-    agree in it: at each vertex, the number of hexagons at every distance. They differ under colour refinement
-    of the icosahedron coloured by its gadgets, which a network that shares what it saw between subgraphs
-    (GNN-as-kernel with restarts, DSS-GNN) can run. Found by exhaustive search over the 2-colourings of small
+    agree in it: at each vertex, the number of hexagons at every distance. They differ under color refinement
+    of the icosahedron colored by its gadgets, which a network that shares what it saw between subgraphs
+    (GNN-as-kernel with restarts, DSS-GNN) can run. Found by exhaustive search over the 2-colorings of small
     distance-regular graphs; it is not in the paper.
 
     >>> [graph.num_vertices for graph in icosahedral_pair()]

@@ -70,7 +70,7 @@ def read_pairs(
 ) -> list[Pair]:
     """The pairs of graphs of a file.
 
-    A table of pairs (as BREC) lists them itself; in a table of labelled graphs (as CSL) they are those of
+    A table of pairs (as BREC) lists them itself; in a table of labeled graphs (as CSL) they are those of
     different labels, each represented by its first graph. In any other file the graphs 2i and 2i + 1
     form a pair, or with ``pairing="all"`` every two graphs.
     """

@@ -15,7 +15,7 @@ BaseEdge = tuple[Hashable, Hashable]
 
 
 def fuerer_graph(
-    base: Any, twisted: Iterable[BaseEdge] = (), *, colours: bool = True, name: str = ""
+    base: Any, twisted: Iterable[BaseEdge] = (), *, colors: bool = True, name: str = ""
 ) -> Graph:
     """X(B), with the base edges ``twisted`` twisted (paper, "Construction of Fürer grid-graphs").
 
@@ -30,7 +30,7 @@ def fuerer_graph(
         A :class:`Graph` or networkx graph, undirected and simple.
     twisted
         A set of base edges, each a pair of vertex names in either order; repetition changes nothing.
-    colours
+    colors
         Label the cloud of v ``("vertex", v)``, the paper's c_v; without, the graph has no labels.
 
     Examples
@@ -50,11 +50,11 @@ def fuerer_graph(
         joined = (in_s ^ in_t.T) == (e in twists)
         parts.append(np.argwhere(joined) + first[[u, v]])
     labels = [("vertex", over.names[v]) for v, cloud in enumerate(clouds) for _ in range(len(cloud))]
-    return Graph(int(first[-1]), np.concatenate(parts), vertex_labels=labels if colours else None, name=name)
+    return Graph(int(first[-1]), np.concatenate(parts), vertex_labels=labels if colors else None, name=name)
 
 
 def fuerer_grid_pair(
-    h: int, n: int, twisted: Iterable[BaseEdge] | None = None, *, colours: bool = True
+    h: int, n: int, twisted: Iterable[BaseEdge] | None = None, *, colors: bool = True
 ) -> tuple[Graph, Graph]:
     """X(B) and Y(B) over the h x n grid B (paper, "Construction of Fürer grid-graphs").
 
@@ -82,6 +82,6 @@ def fuerer_grid_pair(
         twisted = [((0, middle), (0, middle + 1)) if n > 1 else ((middle, 0), (middle + 1, 0))]
     grid = nx.grid_2d_graph(h, n)
     return (
-        fuerer_graph(grid, colours=colours, name=f"X({h}x{n})"),
-        fuerer_graph(grid, twisted, colours=colours, name=f"Y({h}x{n})"),
+        fuerer_graph(grid, colors=colors, name=f"X({h}x{n})"),
+        fuerer_graph(grid, twisted, colors=colors, name=f"Y({h}x{n})"),
     )

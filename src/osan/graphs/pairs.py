@@ -75,7 +75,7 @@ def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[lis
         graphs = _decode(columns["graph6"], source, name)
         if "label" not in columns:
             return graphs, None
-        return graphs, _labelled_pairs(graphs, [text for _, text in columns["label"]], name)
+        return graphs, _labeled_pairs(graphs, [text for _, text in columns["label"]], name)
     sides = []
     for side in "ab":
         graphs = _decode(columns[f"g6_{side}"], source, f"{name}.{side}")
@@ -92,7 +92,7 @@ def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[lis
     return [graph for pair in pairs for graph in (pair.a, pair.b)], pairs
 
 
-def _labelled_pairs(graphs: Sequence[Graph], labels: Sequence[str], category: str) -> list[Pair]:
+def _labeled_pairs(graphs: Sequence[Graph], labels: Sequence[str], category: str) -> list[Pair]:
     """The pairs of the first graphs of different labels."""
     first: dict[str, Graph] = {}
     for label, graph in zip(labels, graphs, strict=True):

@@ -93,7 +93,7 @@ def looks_like_sat_pairs(lines: Sequence[Line]) -> bool:
 def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
     """The graphs of the format of EXP and CEXP.
 
-    The number of graphs; then per graph a line ``n class`` and n lines ``label degree neighbour ...`` with
+    The number of graphs; then per graph a line ``n class`` and n lines ``label degree neighbor ...`` with
     vertices from 0 and every edge in both directions. Graphs 2i and 2i + 1 form a pair; their classes are
     checked for presence only.
 
@@ -124,14 +124,14 @@ def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
             raise OsanError(f"{where}: expected a line 'n class', got {len(sizes)} numbers")
         labels, tails, heads, places = [], [], [], []
         for vertex in range(sizes[0]):
-            place, row = take("a vertex 'label degree neighbour ...'")
+            place, row = take("a vertex 'label degree neighbor ...'")
             if len(row) < 2 or len(row) != 2 + row[1]:
                 raise OsanError(
-                    f"{place}: expected a vertex 'label degree neighbour ...' with as many neighbours as its "
+                    f"{place}: expected a vertex 'label degree neighbor ...' with as many neighbors as its "
                     f"degree, got {len(row)} numbers"
                 )
-            if any(neighbour >= sizes[0] for neighbour in row[2:]):
-                raise OsanError(f"{place}: neighbour {max(row[2:])} is out of range 0 to {sizes[0] - 1}")
+            if any(neighbor >= sizes[0] for neighbor in row[2:]):
+                raise OsanError(f"{place}: neighbor {max(row[2:])} is out of range 0 to {sizes[0] - 1}")
             labels.append(row[0])
             tails += [vertex] * row[1]
             heads += row[2:]

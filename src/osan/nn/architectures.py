@@ -69,7 +69,7 @@ def k_osan(
 def marked_gnn(
     width: int, layers: int, out: int, *, k: int, alongside: bool = False, **options: Any
 ) -> PolicyNetwork:
-    """k-marked GNN: all sets of k marked vertices, marked and unmarked neighbours aggregated apart.
+    """k-marked GNN: all sets of k marked vertices, marked and unmarked neighbors aggregated apart.
 
     References
     ----------
@@ -132,9 +132,9 @@ def reconstruction_gnn(width: int, layers: int, out: int, *, k: int, **options: 
 def identity_gnn(
     width: int, layers: int, out: int, *, k: int = 1, hops: int | None = None, **options: Any
 ) -> PolicyNetwork:
-    r"""Identity-aware GNN and its k-extension: ego-nets in which a walk from the centre is marked.
+    r"""Identity-aware GNN and its k-extension: ego-nets in which a walk from the center is marked.
 
-    A vertex v admits the walks that start at it, :math:`\pi_{v,g} = [v = g_1]`; marked neighbours have a
+    A vertex v admits the walks that start at it, :math:`\pi_{v,g} = [v = g_1]`; marked neighbors have a
     layer of their own. By default the ego-nets are as deep as the network.
 
     References
@@ -182,7 +182,7 @@ def esan_policy(name: ESANPolicy, *, k: int = 1, hops: int = 2) -> Policy:
         "vertex-deleted": partial(bags.all_subsets, k=k, operation="delete", deleted="isolated"),
         "edge-deleted": partial(bags.all_edges, k=k, operation="delete"),
         "ego": partial(bags.all_egos, hops=hops, deleted="isolated"),
-        "ego+": partial(bags.all_egos, hops=hops, deleted="isolated", mark_centre=True),
+        "ego+": partial(bags.all_egos, hops=hops, deleted="isolated", mark_center=True),
     }
     if name not in policies:
         raise OsanError(f"policy: expected one of {', '.join(map(repr, policies))}, got {name!r}")

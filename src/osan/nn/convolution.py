@@ -178,7 +178,7 @@ def takes_edge_features(conv: Module) -> bool:
 
 
 class AllConv(Module):
-    r"""GIN with V(G) as the neighbourhood: :math:`\mathrm{MLP}(h_v + \sum_{u \in V(G)} h_u)`.
+    r"""GIN with V(G) as the neighborhood: :math:`\mathrm{MLP}(h_v + \sum_{u \in V(G)} h_u)`.
 
     The sum runs over the copies in the same subgraph, v itself included.
     """
@@ -196,7 +196,7 @@ class AllConv(Module):
 
 
 class MarkedConv(Module):
-    r"""Separate aggregation of marked and unmarked neighbours (paper, appendix, equation of marked GNNs).
+    r"""Separate aggregation of marked and unmarked neighbors (paper, appendix, equation of marked GNNs).
 
     .. math:: h_v' = \mathsf{AGG}_{marked}\{\!\{h_u \mid u \in N(v) \cap M\}\!\}
               + \mathsf{AGG}_{unmarked}\{\!\{h_u \mid u \in N(v) \setminus M\}\!\}

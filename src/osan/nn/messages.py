@@ -43,7 +43,7 @@ def _forward(out, h, source, target, feature, index, weight):  # type: ignore[no
                     out[v, j] += w * max(h[u, j] + feature[f, j], zero)
 
 
-# A sum may be taken in any order, without which the dot product for the weight would not be vectorised.
+# A sum may be taken in any order, without which the dot product for the weight would not be vectorized.
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _backward(  # type: ignore[no-untyped-def]
     gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight

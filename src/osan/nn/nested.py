@@ -20,7 +20,7 @@ from osan.nn.stack import Stack
 
 
 class EgoNetwork(Module):
-    r"""Pool each ego-net into its centre, once (nested GNN) or again and again (GNN-as-kernel).
+    r"""Pool each ego-net into its center, once (nested GNN) or again and again (GNN-as-kernel).
 
     With the ego-net :math:`G^h_w` of every vertex w (paper, appendix "Nested GNNs" and "GNN As Kernel"),
 
@@ -76,9 +76,9 @@ class EgoNetwork(Module):
     def embed(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """What the head sees: one row per graph, or per vertex."""
         bag.check(batch)
-        centres = None if bag.tuples is None else bag.tuples[:, 0]
+        centers = None if bag.tuples is None else bag.tuples[:, 0]
         every = torch.arange(bag.num_vertices, device=bag.vertex.device)
-        if centres is None or not torch.equal(centres, every):
+        if centers is None or not torch.equal(centers, every):
             raise OsanError(
                 "bag.tuples: expected the ego-net of every vertex once, in order; use bags.all_egos"
             )

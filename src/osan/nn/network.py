@@ -92,7 +92,7 @@ class OSAN(Module):
     width, layers, out
         The width of all features, the number T of layers, and the number of predictions.
     activation, **layer_options
-        The layers (``conv``, ``edge_encoder``, ``neighbourhood``, ``marked``, ``norm``, ``dropout``,
+        The layers (``conv``, ``edge_encoder``, ``neighborhood``, ``marked``, ``norm``, ``dropout``,
         ``residual``, ``last_activation``, ``options``): see :class:`osan.nn.Stack`.
     vertex_encoder, atomic, k, rank, num_ranks
         The initial features: see :class:`osan.nn.InitialFeatures`.

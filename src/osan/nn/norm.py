@@ -35,7 +35,7 @@ def activated(h: Tensor, activation: Activation) -> Tensor:
 class BagBatchNorm(BatchNorm1d):
     """Batch norm whose statistics come from the kept copies only.
 
-    Removed copies (weight 0, kept for their gradients) are normalised with the statistics of the others.
+    Removed copies (weight 0, kept for their gradients) are normalized with the statistics of the others.
     With fewer than two kept copies there is no variance, and the running statistics are used.
 
     Examples
@@ -47,7 +47,7 @@ class BagBatchNorm(BatchNorm1d):
 
     @torch.compiler.disable  # numba's loops cannot be traced
     def forward(self, h: Tensor, kept: Tensor | None = None, activation: Activation | None = None) -> Tensor:
-        """Normalise ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
+        """Normalize ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
         if kept is not None and (kept.shape != h.shape[:1] or kept.dtype != torch.bool):
             expected, found = f"bool of shape {tuple(h.shape[:1])}", f"{kept.dtype} of {tuple(kept.shape)}"
             raise OsanError(f"kept: expected {expected}, one per copy, got {found}")
@@ -65,7 +65,7 @@ class BagBatchNorm(BatchNorm1d):
             out = (h - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
             return out if activation is None else activated(out, activation)
         relu = activation is torch.nn.functional.relu
-        out = _Normalised.apply(h, self.weight, self.bias, kept, mean, variance, rows, self.eps, relu)  # type: ignore[no-untyped-call]
+        out = _Normalized.apply(h, self.weight, self.bias, kept, mean, variance, rows, self.eps, relu)  # type: ignore[no-untyped-call]
         return out if activation is None or relu else activation(out)
 
     def _remember(self, mean: Tensor, variance: Tensor) -> None:
@@ -88,12 +88,12 @@ def _statistics(h: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor, int] | 
 
 
 def _statistics_compiled(h: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor, int] | None:
-    """The same without gradients; :class:`_Normalised` knows how the statistics depend on its input."""
+    """The same without gradients; :class:`_Normalized` knows how the statistics depend on its input."""
     mean, variance, rows = _moments(_array(h), _mask(h, kept))
     return (torch.from_numpy(mean), torch.from_numpy(variance), rows) if rows > 1 else None
 
 
-class _Normalised(torch.autograd.Function):
+class _Normalized(torch.autograd.Function):
     r"""The formula above, and its derivative through mean and variance of the n kept rows.
 
     With g the gradient after the activation and :math:`s = \gamma / \sqrt{v + \varepsilon}`,
@@ -144,28 +144,28 @@ def _moments(h, kept):  # type: ignore[no-untyped-def]
     """Mean, variance and number of the kept rows, joined from blocks (Chan, Golub and LeVeque 1983)."""
     rows, width = h.shape
     mean, square, count = np.zeros(width), np.zeros(width), 0
-    centre, part = np.empty(width, h.dtype), np.empty(width, h.dtype)
+    center, part = np.empty(width, h.dtype), np.empty(width, h.dtype)
     for first in range(0, rows, _BLOCK):
         last = min(first + _BLOCK, rows)
-        centre[:] = 0
+        center[:] = 0
         part[:] = 0
         n = 0
         for i in range(first, last):
             if kept[i]:
                 n += 1
                 for j in range(width):
-                    centre[j] += h[i, j]
+                    center[j] += h[i, j]
         if n == 0:
             continue
         for j in range(width):
-            centre[j] /= n
+            center[j] /= n
         for i in range(first, last):
             if kept[i]:
                 for j in range(width):
-                    part[j] += (h[i, j] - centre[j]) ** 2
+                    part[j] += (h[i, j] - center[j]) ** 2
         share = n / (count + n)
         for j in range(width):
-            step = centre[j] - mean[j]
+            step = center[j] - mean[j]
             mean[j] += share * step
             square[j] += part[j] + count * share * step * step
         count += n
@@ -174,7 +174,7 @@ def _moments(h, kept):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True, nogil=True)
 def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
-    """Factor and summand that normalise, and the inverse deviation, from one formula in both directions."""
+    """Factor and summand that normalize, and the inverse deviation, from one formula in both directions."""
     inverse = (1 / np.sqrt(variance + eps)).astype(weight.dtype)
     scale = weight * inverse
     return scale, bias - mean * scale, inverse
@@ -195,7 +195,7 @@ def _backward(out, gradient, h, weight, bias, mean, variance, kept, count, eps, 
     scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
     rows, width = h.shape
     zero, least = h.dtype.type(0), h.dtype.type(least)
-    total, centred = np.zeros(width), np.zeros(width)
+    total, centered = np.zeros(width), np.zeros(width)
     part, centred_part = np.empty(width, h.dtype), np.empty(width, h.dtype)
     for first in range(0, rows, _BLOCK):
         part[:] = 0
@@ -208,9 +208,9 @@ def _backward(out, gradient, h, weight, bias, mean, variance, kept, count, eps, 
                 centred_part[j] += g * (x - mean[j])
         for j in range(width):
             total[j] += part[j]
-            centred[j] += centred_part[j]
+            centered[j] += centred_part[j]
     constant = (total / count).astype(h.dtype)
-    slope = (centred * inverse * inverse / count).astype(h.dtype)
+    slope = (centered * inverse * inverse / count).astype(h.dtype)
     for i in range(rows):
         through = kept[i]
         for j in range(width):
@@ -218,4 +218,4 @@ def _backward(out, gradient, h, weight, bias, mean, variance, kept, count, eps, 
             g = g if x * scale[j] + shift[j] > least else zero
             common = constant[j] + slope[j] * (x - mean[j]) if through else zero
             out[i, j] = scale[j] * (g - common)
-    return (centred * inverse).astype(h.dtype), total.astype(h.dtype)
+    return (centered * inverse).astype(h.dtype), total.astype(h.dtype)

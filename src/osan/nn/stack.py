@@ -26,7 +26,7 @@ from osan.nn.convolution import (
 from osan.nn.mlp import MLP, dropout
 from osan.nn.norm import Activation, BagBatchNorm
 
-Neighbourhood = Literal["edges", "all"]
+Neighborhood = Literal["edges", "all"]
 
 
 class Layer(Module):
@@ -83,10 +83,10 @@ class Stack(Module):
     edge_encoder
         Called once per layer: a module from ``batch.edge_attr`` to rows of that width. An error if no layer
         looks at edge features.
-    neighbourhood
+    neighborhood
         The paper's square: ``"edges"`` (N(v)) or ``"all"`` (V(G)), for all layers or one for each.
     marked
-        Whether marked and unmarked neighbours are aggregated apart.
+        Whether marked and unmarked neighbors are aggregated apart.
     norm, activation, dropout, residual
         What each layer has.
     last_activation
@@ -102,7 +102,7 @@ class Stack(Module):
         conv: ConvName | Callable[[int], Module] = "gin",
         *,
         edge_encoder: Callable[[], Module] | None = None,
-        neighbourhood: Neighbourhood | Sequence[Neighbourhood] = "edges",
+        neighborhood: Neighborhood | Sequence[Neighborhood] = "edges",
         marked: bool = False,
         norm: bool = True,
         activation: Activation = torch.nn.functional.relu,
@@ -117,10 +117,10 @@ class Stack(Module):
                 "edge_encoder: expected a function that makes an encoder for each layer, such as "
                 f"lambda: Numerical(3, {width}); got {type(edge_encoder).__name__}"
             )
-        squares = [neighbourhood] * layers if isinstance(neighbourhood, str) else list(neighbourhood)
+        squares = [neighborhood] * layers if isinstance(neighborhood, str) else list(neighborhood)
         if len(squares) != layers or not set(squares) <= {"edges", "all"}:
             raise OsanError(
-                f"neighbourhood: expected 'edges' or 'all' for each of {layers} layers, got {squares}"
+                f"neighborhood: expected 'edges' or 'all' for each of {layers} layers, got {squares}"
             )
         inner = {"norm": norm, "activation": activation, "edges": edge_encoder is not None, **options}
 
@@ -146,8 +146,8 @@ class Stack(Module):
         )
         if edge_encoder is not None and not self.looks_at_edges:
             raise OsanError(
-                f"edge_encoder: no layer looks at edge features with conv={conv!r} and neighbourhood="
-                f"{neighbourhood!r}; take conv='gine', 'pna' or a PyG layer with edge_attr on 'edges', or "
+                f"edge_encoder: no layer looks at edge features with conv={conv!r} and neighborhood="
+                f"{neighborhood!r}; take conv='gine', 'pna' or a PyG layer with edge_attr on 'edges', or "
                 "leave the encoder out"
             )
 

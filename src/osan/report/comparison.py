@@ -47,7 +47,7 @@ def comparison(groups: Sequence[Group]) -> Figure:
 
 
 def _draw(axis: Axes, dataset: str, metric: str, some: Sequence[Group]) -> None:
-    for shift, marker, colour, label, filled, values in (
+    for shift, marker, color, label, filled, values in (
         (0.14, "o", _HERE, "here", True, [(group.mean, group.std) for group in some]),
         (-0.14, "s", _PAPER, "paper", False, [(group.paper, group.paper_std) for group in some]),
     ):
@@ -57,8 +57,8 @@ def _draw(axis: Axes, dataset: str, metric: str, some: Sequence[Group]) -> None:
             [len(some) - 1 - y + shift for y, _, _ in there],
             xerr=[std or 0.0 for *_, std in there],
             fmt=marker,
-            color=colour,
-            markerfacecolor=colour if filled else "white",
+            color=color,
+            markerfacecolor=color if filled else "white",
             markersize=5,
             linewidth=1.2,
             label=label,

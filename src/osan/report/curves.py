@@ -27,7 +27,7 @@ def validation_column(run: Run) -> str:
 
 
 def curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
-    """Validation metric (left) and training loss (right), a colour for each group of runs.
+    """Validation metric (left) and training loss (right), a color for each group of runs.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ def curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
     figure = Figure(figsize=(9.0, 3.2 + 0.16 * len(drawn)), layout="constrained")
     left, right = figure.subplots(1, 2)
     for position, (name, runs) in enumerate(drawn.items()):
-        colour = f"C{position % 10}"
+        color = f"C{position % 10}"
         style = ("-", "--", ":")[position // 10 % 3]
         for panel, column in ((left, validation_column(runs[0])), (right, "train_loss")):
             lines = [np.array(run.metrics[column]) for run in runs if column in run.metrics]
             if len(lines) > 1:
                 for line in lines:
-                    panel.plot(line, style, color=colour, alpha=_THIN, linewidth=0.8)
+                    panel.plot(line, style, color=color, alpha=_THIN, linewidth=0.8)
             if lines:
-                panel.plot(_mean(lines), style, color=colour, alpha=_THICK, linewidth=1.6, label=name)
+                panel.plot(_mean(lines), style, color=color, alpha=_THICK, linewidth=1.6, label=name)
     first = next(iter(drawn.values()))[0]
     left.set(xlabel="epoch", ylabel=validation_column(first).replace("val_", "validation "))
     right.set(xlabel="epoch", ylabel="training loss")

@@ -31,7 +31,7 @@ def picture(found: Frequencies, suffix: str = "svg") -> bytes:
 def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     """One panel per subgraph: the darker a vertex or edge, the oftener it is chosen.
 
-    A vertex with a single integer feature is labelled by it, any other by its number.
+    A vertex with a single integer feature is labeled by it, any other by its number.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize

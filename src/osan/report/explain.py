@@ -123,7 +123,7 @@ def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[D
 
 def _molecule(smiles: str, info: TaskInfo) -> Data:
     """A molecule with the features that the network was trained on, where these are OGB's."""
-    from osan.data.molecules import featurise
+    from osan.data.molecules import featurize
 
     if not takes_molecules(info):
         raise OsanError(
@@ -139,4 +139,4 @@ def _molecule(smiles: str, info: TaskInfo) -> Data:
         molecule = Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         raise OsanError(f"{smiles!r} is neither a position in the test split nor a SMILES string with atoms")
-    return featurise(molecule, torch.zeros(1, info.num_targets))
+    return featurize(molecule, torch.zeros(1, info.num_targets))

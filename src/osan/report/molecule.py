@@ -30,8 +30,8 @@ def to_rdkit(graph: Data) -> Any:
 
     >>> import torch
     >>> from rdkit import Chem
-    >>> from osan.data.molecules import featurise
-    >>> Chem.MolToSmiles(to_rdkit(featurise(Chem.MolFromSmiles("O=C([O-])c1ccccc1"), torch.zeros(1, 1))))
+    >>> from osan.data.molecules import featurize
+    >>> Chem.MolToSmiles(to_rdkit(featurize(Chem.MolFromSmiles("O=C([O-])c1ccccc1"), torch.zeros(1, 1))))
     'O=C([O-])c1ccccc1'
     """
     from rdkit import Chem
@@ -63,8 +63,8 @@ def vertex_names(graph: Data) -> list[str]:
 
     >>> import torch
     >>> from rdkit import Chem
-    >>> from osan.data.molecules import featurise
-    >>> vertex_names(featurise(Chem.MolFromSmiles("CCl"), torch.zeros(1, 1)))
+    >>> from osan.data.molecules import featurize
+    >>> vertex_names(featurize(Chem.MolFromSmiles("CCl"), torch.zeros(1, 1)))
     ['0 C', '1 Cl']
     """
     if not is_molecule(graph):
@@ -106,7 +106,7 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
     options: Any = drawer.drawOptions()
     options.legendFontSize, options.annotationFontScale = 16, 0.6
     options.prepareMolsBeforeDrawing = False
-    options.useBWAtomPalette()  # colours mean frequencies
+    options.useBWAtomPalette()  # colors mean frequencies
     which = "Bond" if of_edges else "Atom"
     drawer.DrawMolecules(
         panels,

@@ -14,7 +14,7 @@ from osan.errors import OsanError
 from osan.experiments.recipes import recipes, tables
 from osan.report.curves import curves
 from osan.report.pictures import svg
-from osan.report.runs import Run, Summary, by_name, find_runs, summarise
+from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
 from osan.training.folder import ENVIRONMENT, read_json, write_bytes
 
@@ -147,7 +147,7 @@ def _own_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
     for dataset, some in by_dataset.items():
         # As in the paper: without subgraphs, with random ones, with learned ones.
         own = dict(sorted(some.items(), key=lambda item: _method_rank(item[1][0])))
-        rows = [_own_row(name, group, summarise(group)) for name, group in own.items()]
+        rows = [_own_row(name, group, summarize(group)) for name, group in own.items()]
         picture = _curves(dict(zip(_short(list(own)), own.values(), strict=True)), dataset)
         parts.append(Part(dataset, header, rows, [picture] if picture else []))
     return parts

@@ -1,4 +1,4 @@
-"""One scale of colours for frequencies, the same in every drawing."""
+"""One scale of colors for frequencies, the same in every drawing."""
 
 from __future__ import annotations
 

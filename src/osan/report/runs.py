@@ -108,7 +108,7 @@ class Summary:
     seconds_std: float | None
 
 
-def summarise(runs: Sequence[Run]) -> Summary | None:
+def summarize(runs: Sequence[Run]) -> Summary | None:
     """The summary of the finished runs of one setting; ``None`` if there is none.
 
     ``seconds`` is the time of one pass over the test split (retrieval of batches, sampling, both networks

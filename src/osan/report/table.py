@@ -10,7 +10,7 @@ from typing import Any
 from osan.experiments.figures import PaperRow
 from osan.experiments.recipes import Recipe, recipes, tables
 from osan.experiments.sweep import table_name
-from osan.report.runs import Run, Summary, by_name, find_runs, summarise
+from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def table_lines(name: str, runs: Path | Mapping[str, Sequence[Run]]) -> list[Lin
             continue
         own = known.get(recipe.key, [])
         failed, changed = (sum(bool(run.error) for run in own), sum(_changed(run, recipe) for run in own))
-        lines.append(Line(row, recipe.key, summarise(own), failed, changed))
+        lines.append(Line(row, recipe.key, summarize(own), failed, changed))
     return lines
 
 

@@ -88,5 +88,5 @@ def uniform_divergence(choice: Tensor, ground: GroundSet) -> Tensor:
     top = total.new_zeros(ground.num_graphs, 1)
     top = top.scatter_reduce(0, ground.graph.unsqueeze(1), total.detach(), "amax")
     mass = ground.sum_per_graph(torch.exp(total - top[ground.graph]))
-    normaliser = torch.log(torch.where(ground.sizes.unsqueeze(1) > 0, mass, 1.0)) + top
-    return (normaliser - ground.sum_per_graph(total) / number - number.log()).squeeze(1)
+    normalizer = torch.log(torch.where(ground.sizes.unsqueeze(1) > 0, mass, 1.0)) + top
+    return (normalizer - ground.sum_per_graph(total) / number - number.log()).squeeze(1)

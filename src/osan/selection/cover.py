@@ -18,7 +18,7 @@ _FAR = np.int64(1) << 62
 
 
 def cover(weights: Tensor, tie: Tensor, ground: GroundSet, keep: Tensor) -> Tensor:
-    r"""Maximise the total weight of the m choices while as many vertices as possible are part of one.
+    r"""Maximize the total weight of the m choices while as many vertices as possible are part of one.
 
     .. math:: \max \sum_{ij} \theta_{ij} z_{ij}, \quad \sum_j z_{ij} = K, \quad \sum_i z_{ij} \ge 1
 

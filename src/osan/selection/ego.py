@@ -1,4 +1,4 @@
-"""Ego-nets: all vertices within some hops of a centre, chosen by their weight."""
+"""Ego-nets: all vertices within some hops of a center, chosen by their weight."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from osan.selection.topk import ranks
 
 @dataclass(frozen=True)
 class Balls:
-    """The ball around every vertex, as pairs (centre, member), each of shape ``[pairs]``."""
+    """The ball around every vertex, as pairs (center, member), each of shape ``[pairs]``."""
 
-    centre: Tensor
+    center: Tensor
     member: Tensor
 
 
@@ -28,7 +28,7 @@ def balls_of(edge_index: Tensor, num_vertices: int, radius: int) -> Balls:
     --------
     >>> path = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     >>> pairs = balls_of(path, 3, radius=1)
-    >>> list(zip(pairs.centre.tolist(), pairs.member.tolist()))
+    >>> list(zip(pairs.center.tolist(), pairs.member.tolist()))
     [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 1), (2, 2)]
     """
     every = torch.arange(num_vertices, device=edge_index.device)
@@ -39,11 +39,11 @@ def ego_weights(weights: Tensor, nets: Balls, by: EgoWeight) -> Tensor:
     """Weight of the ego-net of every vertex, shape ``[vertices, m]``.
 
     With ``"sum"`` the best ego-net is the most probable choice of the paper's p(z; theta); ``"mean"``, the
-    default, does not favour large ones; ``"root"`` ignores all but the centre.
+    default, does not favor large ones; ``"root"`` ignores all but the center.
     """
     if by == "root":
         return weights
-    total = torch.zeros_like(weights).index_add(0, nets.centre, weights[nets.member])
+    total = torch.zeros_like(weights).index_add(0, nets.center, weights[nets.member])
     return total if by == "sum" else total / _sizes(nets, weights.size(0)).unsqueeze(1)
 
 
@@ -58,13 +58,13 @@ def ego(
     if delete:
         proper = _sizes(nets, weights.size(0)) < ground.sizes[ground.graph]
         value = torch.where(proper.unsqueeze(1), -value, -torch.inf)
-    centre = ranks(value, tie, ground) == 0
+    center = ranks(value, tie, ground) == 0
     if delete:
-        centre = centre & proper.unsqueeze(1)
-    inside = torch.zeros_like(weights).index_add(0, nets.member, centre[nets.centre].to(weights.dtype))
+        center = center & proper.unsqueeze(1)
+    inside = torch.zeros_like(weights).index_add(0, nets.member, center[nets.center].to(weights.dtype))
     return 1 - inside if delete else inside
 
 
 def _sizes(nets: Balls, num_vertices: int) -> Tensor:
-    ones = torch.ones_like(nets.centre)
-    return ones.new_zeros(num_vertices).index_add(0, nets.centre, ones)
+    ones = torch.ones_like(nets.center)
+    return ones.new_zeros(num_vertices).index_add(0, nets.center, ones)

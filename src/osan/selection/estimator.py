@@ -93,7 +93,7 @@ def require_subset(name: str, problem: Problem, ordered: bool) -> None:
 class Random(Estimator):
     """Uniform choices that learn nothing: the baseline that every learned selection should beat.
 
-    All weights count as equal and ties are broken at random: subsets, rankings and centres of ego-nets are
+    All weights count as equal and ties are broken at random: subsets, rankings and centers of ego-nets are
     uniform and independent over channels; trees have uniformly sampled edge weights, as in the paper (which
     does not make all spanning trees equally likely).
     """

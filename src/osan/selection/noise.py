@@ -104,8 +104,8 @@ def _deviation(problem: Problem, weights: Tensor) -> Tensor:
     ground = problem.ground
     number = (ground.sizes * weights.size(1)).clamp(min=1).unsqueeze(1)
     mean = ground.sum_per_graph(weights).sum(1, keepdim=True) / number
-    centred = weights - mean[ground.graph]
-    variance = ground.sum_per_graph(centred.square()).sum(1, keepdim=True) / number
+    centered = weights - mean[ground.graph]
+    variance = ground.sum_per_graph(centered.square()).sum(1, keepdim=True) / number
     return variance.sqrt()[ground.graph]
 
 

@@ -39,7 +39,7 @@ class Policy:
     operation
         ``"delete"``, ``"select"`` or ``"mark"`` (vertices only); a tree is always selected.
     what
-        ``"vertex"``, ``"edge"``, ``"ego"`` (all vertices within ``size`` hops of a centre) or ``"tree"``
+        ``"vertex"``, ``"edge"``, ``"ego"`` (all vertices within ``size`` hops of a center) or ``"tree"``
         (a maximum spanning tree, or forest where the graph is not connected).
     size
         How many vertices or edges, or the radius of the ego-net; 0 for ``"tree"``, which has none.

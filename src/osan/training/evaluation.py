@@ -67,8 +67,8 @@ def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
         for batch in Batches(graphs, batch_size):
             first, out = predict(learner.model, batch.to(device))
             each = torch.stack(out.each if out is not None else (first,))
-            joined.append(learner.renormalised(first).cpu())
-            parts.append(learner.renormalised(each).cpu())
+            joined.append(learner.renormalized(first).cpu())
+            parts.append(learner.renormalized(each).cpu())
     return torch.cat(joined), torch.cat(parts, dim=1)
 
 

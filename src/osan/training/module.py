@@ -1,4 +1,4 @@
-"""The Lightning module: losses, the optimiser with its two groups, learning rates and validation."""
+"""The Lightning module: losses, the optimizer with its two groups, learning rates and validation."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Learner(LightningModule):
     def __init__(self, model: Model, settings: Settings, info: TaskInfo) -> None:
         super().__init__()
         self.model, self.settings, self.info = model, settings, info
-        self.scale = info.normalisation
+        self.scale = info.normalization
         self.score = Score(info.kind, info.metric)
         chosen = settings.training.loss
         self.loss = chosen if chosen != "auto" else "mse" if info.metric == "rmse" else "mae"
@@ -70,7 +70,7 @@ class Learner(LightningModule):
         For classes logits; where the samples of evaluation vote, shares of votes instead, for a single binary
         target less 1/2, so that the sign decides in either case.
         """
-        return self.renormalised(predict(self.model, batch)[0])
+        return self.renormalized(predict(self.model, batch)[0])
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """What the network looks at, see :meth:`osan.nn.DataDrivenOSAN.explain`."""
@@ -79,11 +79,11 @@ class Learner(LightningModule):
         return self.model.explain(batch, samples)
 
     def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
-        """One loss per graph, of normalised targets where the task has them."""
+        """One loss per graph, of normalized targets where the task has them."""
         y = y if self.scale is None else self.scale.apply(y)
         return losses_per_graph(prediction, y, self.info.kind, self.loss)
 
-    def renormalised(self, prediction: Tensor) -> Tensor:
+    def renormalized(self, prediction: Tensor) -> Tensor:
         """Predictions in the unit of the targets."""
         return prediction if self.scale is None else self.scale.undo(prediction)
 

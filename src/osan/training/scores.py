@@ -21,7 +21,7 @@ def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae"
     prediction
         Shape ``[graphs, targets]``, or ``[graphs, classes]`` for ``"multiclass"``: numbers, or logits.
     y
-        As :class:`osan.data.Task` has it; normalised already where that is wanted.
+        As :class:`osan.data.Task` has it; normalized already where that is wanted.
     kind
         ``"regression"``, ``"binary"`` (cross-entropy) or ``"multiclass"`` (cross-entropy).
     loss

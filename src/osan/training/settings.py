@@ -115,7 +115,7 @@ class NetworkSettings(Section):
 
 
 class TrainingSettings(Section):
-    """The optimiser and how long it runs.
+    """The optimizer and how long it runs.
 
     The learning rate of the downstream network is multiplied by ``decay`` at each of the ``milestones``
     (epochs), or every ``decay_every`` epochs; an ``upstream_learning_rate`` of 0 leaves the weights of the
@@ -315,8 +315,8 @@ def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _explained(error: ValidationError, model: Any) -> str:
-    """The first error of pydantic's list in one line, with a suggestion for a misspelt key."""
-    # A misspelt key is also a missing one; its spelling says more.
+    """The first error of pydantic's list in one line, with a suggestion for a misspelled key."""
+    # A misspelled key is also a missing one; its spelling says more.
     first = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
     # The location may end in the names of a union's branches, which are no keys.
     path = [str(part) for part in first["loc"]]

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import Features, Normalisation, Task, load, load_graphs, load_table, names
+from osan.data import Features, Normalization, Task, load, load_graphs, load_table, names
 from osan.data.table import has_column, is_table
 from osan.errors import OsanError
 from osan.training.settings import Settings
@@ -69,8 +69,8 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
         return task
     few = slice(0, wanted.limit)
     train = task.train[few]
-    scale = None if task.normalisation is None else Normalisation.of(train.y)
-    return replace(task, train=train, val=task.val[few], test=task.test[few], normalisation=scale)
+    scale = None if task.normalization is None else Normalization.of(train.y)
+    return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
 
 
 def own_file(dataset: str) -> Path | None:
@@ -115,7 +115,7 @@ class TaskInfo:
     """What is needed of a task to build its network and read its predictions; stored beside the weights.
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
-    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalised, ``classes`` where
+    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalized, ``classes`` where
     they have no names. ``fingerprint`` is that of the data the network was trained on, ``alphabets`` says
     which labels of a file of graphs their codes stand for, ``split`` in words how the graphs were split.
     """
@@ -143,7 +143,7 @@ class TaskInfo:
         given = tuple(settings.data.targets)
         count = 1 if task.kind == "multiclass" else task.num_targets
         unnamed = ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
-        scale = task.normalisation
+        scale = task.normalization
         return cls(
             dataset=task.name,
             kind=task.kind,
@@ -164,9 +164,9 @@ class TaskInfo:
         )
 
     @property
-    def normalisation(self) -> Normalisation | None:
+    def normalization(self) -> Normalization | None:
         """The statistics of the training targets."""
-        return Normalisation(torch.tensor(self.mean), torch.tensor(self.std)) if self.mean else None
+        return Normalization(torch.tensor(self.mean), torch.tensor(self.std)) if self.mean else None
 
     @property
     def class_names(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Copies (v, s): which subgraphs a test looks at, and the colours its refinement starts from."""
+"""Copies (v, s): which subgraphs a test looks at, and the colors its refinement starts from."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from math import comb
 import numpy as np
 
 from osan.wl import kernels
-from osan.wl.encode import Colours, Encoded, Ints, pointers
+from osan.wl.encode import Colors, Encoded, Ints, pointers
 from osan.wl.relabel import combine, relabel
 from osan.wl.settings import Test
 
-# Bytes per copy at the peak of a round: three colourings, a place, a hash and, when all differ, twice the
-# first places, the table of the relabelling and the one before it.
+# Bytes per copy at the peak of a round: three colorings, a place, a hash and, when all differ, twice the
+# first places, the table of the relabeling and the one before it.
 BYTES_PER_COPY = 3 * 4 + 8 + 8 + 2 * 8 + 8 * 4 + 2 * 4
 
 
@@ -35,15 +35,15 @@ class Copies:
     edge_mode
         Which edges a subgraph has: 0 all, 1 all but its members, 2 only its members.
     start
-        The colours to start from; -1 where the vertex is not in the subgraph.
+        The colors to start from; -1 where the vertex is not in the subgraph.
     """
 
     graph: Ints
-    members: Colours
+    members: Colors
     subgraph_ptr: Ints
     copy_ptr: Ints
     edge_mode: int
-    start: Colours
+    start: Colors
 
 
 def count_subgraphs(test: Test, n: int, m: int) -> int:
@@ -72,7 +72,7 @@ def memory_needed(test: Test, n: int, m: int) -> int:
 
 
 def make_copies(encoded: Encoded, test: Test) -> Copies:
-    """Enumerate the subgraphs of ``test`` and give every copy its initial colour (its atomic type)."""
+    """Enumerate the subgraphs of ``test`` and give every copy its initial color (its atomic type)."""
     members = [_members(test, g.num_vertices, g.num_edges) for g in encoded.graphs]
     subgraph_ptr = pointers([len(rows) for rows in members])
     graph = np.repeat(np.arange(len(members)), np.diff(subgraph_ptr))
@@ -104,7 +104,7 @@ def _members(test: Test, n: int, m: int) -> Ints:
     return flat.reshape(comb(total, k), k)
 
 
-def _only_walks(encoded: Encoded, members: Colours, graph: Ints) -> tuple[Colours, Ints, Ints]:
+def _only_walks(encoded: Encoded, members: Colors, graph: Ints) -> tuple[Colors, Ints, Ints]:
     """Keep the tuples whose consecutive entries are joined by an edge (in either direction)."""
     keep = np.ones(len(members), dtype=bool)
     for i in range(members.shape[1] - 1):
@@ -113,12 +113,12 @@ def _only_walks(encoded: Encoded, members: Colours, graph: Ints) -> tuple[Colour
     return members[keep], kept, pointers(np.bincount(kept, minlength=len(encoded.sizes)))
 
 
-def _relation(encoded: Encoded, graph: Ints, u: Colours, v: Colours) -> Colours:
+def _relation(encoded: Encoded, graph: Ints, u: Colors, v: Colors) -> Colors:
     place = encoded.relation_ptr[graph] + u.astype(np.int64) * encoded.sizes[graph] + v
     return encoded.relation[place]
 
 
-def atomic_types(encoded: Encoded, graph: Ints, tuples: Colours) -> Colours:
+def atomic_types(encoded: Encoded, graph: Ints, tuples: Colors) -> Colors:
     """atp of each tuple (paper, "Preliminaries"): labels, equalities, adjacencies, numbered injectively."""
     types = np.zeros(len(tuples), dtype=np.int32)
     for i in range(tuples.shape[1]):
@@ -129,7 +129,7 @@ def atomic_types(encoded: Encoded, graph: Ints, tuples: Colours) -> Colours:
     return types
 
 
-def _start(encoded: Encoded, test: Test, copies: Copies) -> Colours:
+def _start(encoded: Encoded, test: Test, copies: Copies) -> Colors:
     sizes = encoded.sizes[copies.graph]
     vertex = np.arange(copies.copy_ptr[-1]) - np.repeat(copies.copy_ptr[:-1], sizes)
     labels = encoded.labels[np.repeat(encoded.vertex_ptr[copies.graph], sizes) + vertex]
@@ -138,7 +138,7 @@ def _start(encoded: Encoded, test: Test, copies: Copies) -> Colours:
     if test.what == "ego":
         inside = _ego(encoded, test, copies)
         present = inside == 0 if test.operation == "delete" else inside == 1
-        if test.mark_centre:
+        if test.mark_center:
             labels = combine(labels, _membership(copies, vertex, sizes))
         return np.where(present, labels, -1).astype(np.int32)
     if test.ordered:
@@ -149,7 +149,7 @@ def _start(encoded: Encoded, test: Test, copies: Copies) -> Colours:
     return np.where(chosen == (test.operation == "select"), labels, -1).astype(np.int32)
 
 
-def _ordered_types(encoded: Encoded, copies: Copies, labels: Colours, sizes: Ints, vertex: Ints) -> Colours:
+def _ordered_types(encoded: Encoded, copies: Copies, labels: Colors, sizes: Ints, vertex: Ints) -> Colors:
     """atp(v, t(g)) for every copy."""
     graph = np.repeat(copies.graph, sizes)
     # The type of the tuple itself, then how v stands to itself and to each entry.
@@ -177,7 +177,7 @@ def _source(encoded: Encoded) -> Ints:
     return np.repeat(np.arange(len(encoded.labels)) - first, np.diff(encoded.arc_ptr))
 
 
-def _membership(copies: Copies, vertex: Ints, sizes: Ints) -> Colours:
+def _membership(copies: Copies, vertex: Ints, sizes: Ints) -> Colors:
     """1 where the vertex is among the members of its subgraph."""
     chosen = np.zeros(len(vertex), dtype=np.int32)
     for column in range(copies.members.shape[1]):
@@ -185,7 +185,7 @@ def _membership(copies: Copies, vertex: Ints, sizes: Ints) -> Colours:
     return chosen
 
 
-def _ego(encoded: Encoded, test: Test, copies: Copies) -> Colours:
+def _ego(encoded: Encoded, test: Test, copies: Copies) -> Colors:
     hops = int(encoded.sizes.max(initial=0)) if test.hops is None else test.hops
     return kernels.within_distance(
         hops,

@@ -1,4 +1,4 @@
-"""Pictures of colourings, for notebooks and ``osan wl colour --out``."""
+"""Pictures of colorings, for notebooks and ``osan wl color --out``."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 from osan.errors import OsanError
 from osan.graphs import as_graph, to_networkx
 from osan.graphs.panels import panels
-from osan.wl.colouring import Colouring
-from osan.wl.encode import Colours
+from osan.wl.coloring import Coloring
+from osan.wl.encode import Colors
 
 _GONE = "#eeeeee"
 
 
-def draw(graphs: Sequence[Any], colouring: Colouring, *, limit: int = 12) -> Any:
-    """Draw the colours of vertices: equal shade and number, equal colour, in all panels.
+def draw(graphs: Sequence[Any], coloring: Coloring, *, limit: int = 12) -> Any:
+    """Draw the colors of vertices: equal shade and number, equal color, in all panels.
 
-    A test that forms colours of vertices, C(v), has a panel for each graph. Otherwise there is one for each
-    of the first subgraphs, with the colours C(v, g); vertices that are not part of it are pale and without a
+    A test that forms colors of vertices, C(v), has a panel for each graph. Otherwise there is one for each
+    of the first subgraphs, with the colors C(v, g); vertices that are not part of it are pale and without a
     number.
 
     Parameters
     ----------
     graphs
-        The graphs that were coloured, in the same order: of this package, networkx or PyG.
-    colouring
+        The graphs that were colored, in the same order: of this package, networkx or PyG.
+    coloring
         What :func:`osan.wl.refine` gave for them.
     limit
         At most this many panels.
@@ -34,7 +34,7 @@ def draw(graphs: Sequence[Any], colouring: Colouring, *, limit: int = 12) -> Any
     Returns
     -------
     matplotlib.figure.Figure
-        The title of a panel has the colour of its graph (and subgraph).
+        The title of a panel has the color of its graph (and subgraph).
 
     Examples
     --------
@@ -42,28 +42,28 @@ def draw(graphs: Sequence[Any], colouring: Colouring, *, limit: int = 12) -> Any
     >>> from osan.graphs import cycle_pair
     >>> figure = draw(cycle_pair(3), wl.refine(cycle_pair(3), "wl"))
     >>> [panel.get_title() for panel in figure.axes]
-    ['graph 0: colour 0', 'graph 1: colour 0']
+    ['graph 0: color 0', 'graph 1: color 0']
     """
     import networkx as nx
 
     plain = [to_networkx(as_graph(graph)) for graph in graphs]
-    if [len(graph) for graph in plain] != _sizes(colouring):
+    if [len(graph) for graph in plain] != _sizes(coloring):
         raise OsanError(
-            f"graphs: expected the {len(colouring.graph_colours)} graphs that were coloured, in their order"
+            f"graphs: expected the {len(coloring.graph_colors)} graphs that were colored, in their order"
         )
     if limit < 1:
         raise OsanError(f"limit: must be at least 1, got {limit}")
-    shown = list(islice(_shown(colouring, limit), limit))
+    shown = list(islice(_shown(coloring, limit), limit))
     figure, drawn = panels(len(shown))
     places = {i: _layout(plain[i]) for i, _, _ in shown}
     from matplotlib import colormaps
 
-    # Neighbouring numbers get shades that differ most; after twenty they repeat, and the numbers tell.
+    # Neighboring numbers get shades that differ most; after twenty they repeat, and the numbers tell.
     shades = colormaps["tab20"].colors  # type: ignore[attr-defined]
     shades = [*shades[::2], *shades[1::2]]
-    for ax, (i, title, colours) in zip(drawn, shown, strict=True):
+    for ax, (i, title, colors) in zip(drawn, shown, strict=True):
         ax.set_title(title, fontsize=9)
-        graph, numbers = plain[i], colours.tolist()
+        graph, numbers = plain[i], colors.tolist()
         nx.draw_networkx_edges(graph, places[i], ax=ax, edge_color="#888888", node_size=220)
         fill = [shades[c % len(shades)] if c >= 0 else _GONE for c in numbers]
         nx.draw_networkx_nodes(graph, places[i], ax=ax, node_color=fill, node_size=220)
@@ -80,17 +80,17 @@ def _layout(graph: Any) -> Any:
     return nx.kamada_kawai_layout(nx.Graph(graph)) if connected else nx.spring_layout(graph, seed=0)
 
 
-def _sizes(colouring: Colouring) -> list[int]:
-    return [colours.shape[-1] for colours in colouring.colours]
+def _sizes(coloring: Coloring) -> list[int]:
+    return [colors.shape[-1] for colors in coloring.colors]
 
 
-def _shown(colouring: Colouring, limit: int) -> Iterator[tuple[int, str, Colours]]:
-    """The graph, title and colours of vertices of each panel; every graph has its share of ``limit``."""
-    share = max(1, limit // max(1, len(colouring.graph_colours)))
-    for i, colour in enumerate(colouring.graph_colours.tolist()):
-        if colouring.vertex_colours is not None:
-            yield i, f"graph {i}: colour {colour}", colouring.vertex_colours[i]
+def _shown(coloring: Coloring, limit: int) -> Iterator[tuple[int, str, Colors]]:
+    """The graph, title and colors of vertices of each panel; every graph has its share of ``limit``."""
+    share = max(1, limit // max(1, len(coloring.graph_colors)))
+    for i, color in enumerate(coloring.graph_colors.tolist()):
+        if coloring.vertex_colors is not None:
+            yield i, f"graph {i}: color {color}", coloring.vertex_colors[i]
             continue
-        for s, colours in enumerate(colouring.colours[i][:share]):
-            chosen = s if colouring.subgraphs is None else tuple(colouring.subgraphs[i][s].tolist())
-            yield i, f"graph {i}: colour {colour}, subgraph {chosen}", colours
+        for s, colors in enumerate(coloring.colors[i][:share]):
+            chosen = s if coloring.subgraphs is None else tuple(coloring.subgraphs[i][s].tolist())
+            yield i, f"graph {i}: color {color}, subgraph {chosen}", colors

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from osan.errors import OsanError
 from osan.graphs import Graph
-from osan.wl import neighbour_kernels
+from osan.wl import neighbor_kernels
 
 Ints = npt.NDArray[np.int64]
-Colours = npt.NDArray[np.int32]
+Colors = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Encoded:
     sizes: Ints
     vertex_ptr: Ints
     edge_ptr: Ints
-    labels: Colours
+    labels: Colors
     arc_ptr: Ints
-    arc_target: Colours
+    arc_target: Colors
 
     @cached_property
     def max_degree(self) -> int:
@@ -51,7 +51,7 @@ class Encoded:
         return int(np.diff(self.arc_ptr).max(initial=0))
 
     @cached_property
-    def arc_code(self) -> Colours:
+    def arc_code(self) -> Colors:
         """A number for the label and the direction of each arc; empty if all arcs are alike."""
         directed = self.graphs[0].directed
         if not directed and all(graph.edge_labels is None for graph in self.graphs):
@@ -61,13 +61,13 @@ class Encoded:
         return 2 * codes[edge] + (leaves if directed else 0)
 
     @cached_property
-    def arc_edge(self) -> Colours:
+    def arc_edge(self) -> Colors:
         """The edge of each arc, numbered within its graph."""
         arcs = np.diff(self.arc_ptr[self.vertex_ptr])
         return (self._arc_number // 2 - np.repeat(self.edge_ptr[:-1], arcs)).astype(np.int32)
 
     @cached_property
-    def _arc_number(self) -> Colours:
+    def _arc_number(self) -> Colors:
         """2 e + 1 for the arc at u, 2 e for the one at v, of the e-th edge (u, v) of the union."""
         numbers = np.arange(2 * self.edge_ptr[-1]).reshape(-1, 2)
         return _by_vertex(self.graphs, numbers, self.edge_ptr, self.vertex_ptr)[1]
@@ -78,7 +78,7 @@ class Encoded:
         return pointers(self.sizes**2)
 
     @cached_property
-    def relation(self) -> Colours:
+    def relation(self) -> Colors:
         """How u stands to v, for all ordered pairs of vertices of each graph: 0 if not adjacent.
 
         The number stands for the multiset of arcs from u to v, so two pairs have the same number if and only
@@ -114,7 +114,7 @@ def pointers(counts: npt.ArrayLike) -> Ints:
     return np.concatenate(([0], np.cumsum(np.asarray(counts, dtype=np.int64))))
 
 
-def _joint_numbers(labels: Iterable[tuple[Sequence[Hashable] | None, int]]) -> Colours:
+def _joint_numbers(labels: Iterable[tuple[Sequence[Hashable] | None, int]]) -> Colors:
     """A number for each label, equal labels of all graphs having equal numbers; no label is one of them."""
     known: dict[Hashable, int] = {}
     parts = [
@@ -160,11 +160,11 @@ def encode(graphs: Sequence[Graph]) -> Encoded:
 
 def _by_vertex(
     graphs: Sequence[Graph], values: Ints | None, edge_ptr: Ints, vertex_ptr: Ints
-) -> tuple[Ints, Colours]:
+) -> tuple[Ints, Colors]:
     """Where each vertex's arcs begin, and their other ends or the given values."""
     edges = graphs[0].edges if len(graphs) == 1 else np.concatenate([graph.edges for graph in graphs])
     values = edges if values is None else values
     # As a graph's own edges are; else there would be several kernels to compile.
     edges.setflags(write=False)
     values.setflags(write=False)
-    return neighbour_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed)
+    return neighbor_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed)

@@ -1,10 +1,10 @@
-"""Compiled kernels: injective relabelling, multisets of colours, and where copies begin.
+"""Compiled kernels: injective relabeling, multisets of colors, and where copies begin.
 
 Every kernel works on flat arrays over *copies* (v, s), vertex v seen in subgraph s: subgraph s of a graph
 with n vertices owns the n consecutive places ``copy_ptr[s]`` to ``copy_ptr[s] + n``; a vertex that is not in
-the subgraph has the colour -1 there, that is, none.
+the subgraph has the color -1 there, that is, none.
 
-A signature is first summarised by a 64-bit hash, equal signatures having equal hashes by construction. The
+A signature is first summarized by a 64-bit hash, equal signatures having equal hashes by construction. The
 hash only proposes classes; the ``*_mismatches`` kernels compare every member with its class representative
 exactly, and :func:`osan.wl.relabel.exact` splits whatever a collision has merged.
 """
@@ -17,7 +17,7 @@ from numba import njit, prange
 
 @njit(inline="always", cache=True)
 def mix(x):  # type: ignore[no-untyped-def]
-    """The finaliser of splitmix64: a bijection of 64-bit words."""
+    """The finalizer of splitmix64: a bijection of 64-bit words."""
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -132,18 +132,18 @@ def relation_words(ids, members, column, copy_ptr, graph, sizes, relation, relat
 
 
 @njit(parallel=True, cache=True)
-def within_distance(hops, sizes, graph, centres, copy_ptr, vertex_ptr, arc_ptr, arc_target):  # type: ignore[no-untyped-def]
-    """1 for the copies within ``hops`` of the centre of their subgraph (arcs walked both ways), else 0."""
+def within_distance(hops, sizes, graph, centers, copy_ptr, vertex_ptr, arc_ptr, arc_target):  # type: ignore[no-untyped-def]
+    """1 for the copies within ``hops`` of the center of their subgraph (arcs walked both ways), else 0."""
     inside = np.zeros(copy_ptr[-1], np.int32)
-    for s in prange(centres.shape[0]):
+    for s in prange(centers.shape[0]):
         n = sizes[graph[s]]
         base = copy_ptr[s]
         first = vertex_ptr[graph[s]]
         queue = np.empty(n, np.int64)
         distance = np.empty(n, np.int64)
-        queue[0] = centres[s]
+        queue[0] = centers[s]
         distance[0] = 0
-        inside[base + centres[s]] = 1
+        inside[base + centers[s]] = 1
         head, tail = 0, 1
         while head < tail:
             v = queue[head]
@@ -160,8 +160,8 @@ def within_distance(hops, sizes, graph, centres, copy_ptr, vertex_ptr, arc_ptr, 
 
 
 @njit(parallel=True, cache=True)
-def graph_words(colours, copy_ptr, subgraph_ptr, sizes, per_vertex):  # type: ignore[no-untyped-def]
-    """Hash of each graph's nested multiset of colours: different hashes prove different multisets."""
+def graph_words(colors, copy_ptr, subgraph_ptr, sizes, per_vertex):  # type: ignore[no-untyped-def]
+    """Hash of each graph's nested multiset of colors: different hashes prove different multisets."""
     graphs = sizes.shape[0]
     words = np.zeros(graphs, np.uint64)
     for g in prange(graphs):
@@ -170,15 +170,15 @@ def graph_words(colours, copy_ptr, subgraph_ptr, sizes, per_vertex):  # type: ig
             of_vertex = np.zeros(n, np.uint64)
             for s in range(subgraph_ptr[g], subgraph_ptr[g + 1]):
                 for v in range(n):
-                    if colours[copy_ptr[s] + v] >= 0:
-                        of_vertex[v] += mix(np.uint64(colours[copy_ptr[s] + v]))
+                    if colors[copy_ptr[s] + v] >= 0:
+                        of_vertex[v] += mix(np.uint64(colors[copy_ptr[s] + v]))
             for v in range(n):
                 words[g] += mix(of_vertex[v])
         else:
             for s in range(subgraph_ptr[g], subgraph_ptr[g + 1]):
                 of_subgraph = np.uint64(0)
                 for v in range(n):
-                    if colours[copy_ptr[s] + v] >= 0:
-                        of_subgraph += mix(np.uint64(colours[copy_ptr[s] + v]))
+                    if colors[copy_ptr[s] + v] >= 0:
+                        of_subgraph += mix(np.uint64(colors[copy_ptr[s] + v]))
                 words[g] += mix(of_subgraph)
     return words

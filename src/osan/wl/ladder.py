@@ -142,8 +142,8 @@ def survey_graphs(
 
 def separates_more(graphs: Sequence[Any], one: Test, other: Test, *, max_memory: int | None = None) -> int:
     """How many pairs of the given graphs ``one`` separates although ``other`` does not."""
-    colours = refine(graphs, one, max_memory=max_memory).graph_colours.astype(np.int64)
-    coarse = refine(graphs, other, max_memory=max_memory).graph_colours.astype(np.int64)
-    both = np.unique(np.stack((coarse, colours)), axis=1, return_counts=True)[1]
+    colors = refine(graphs, one, max_memory=max_memory).graph_colors.astype(np.int64)
+    coarse = refine(graphs, other, max_memory=max_memory).graph_colors.astype(np.int64)
+    both = np.unique(np.stack((coarse, colors)), axis=1, return_counts=True)[1]
     alone = np.bincount(coarse)
     return int((alone * (alone - 1) // 2).sum() - (both * (both - 1) // 2).sum())

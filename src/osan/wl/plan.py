@@ -11,7 +11,7 @@ from osan import memory
 from osan.wl import kernels, tuples
 from osan.wl.copies import Copies, count_subgraphs, make_copies
 from osan.wl.copies import memory_needed as copies_memory_needed
-from osan.wl.encode import Colours, Encoded, Ints, pointers
+from osan.wl.encode import Colors, Encoded, Ints, pointers
 from osan.wl.relabel import multisets
 from osan.wl.settings import Test
 from osan.wl.steps import Step, copies_step, dss_step, kernel_step, per_vertex
@@ -24,24 +24,24 @@ class Plan:
     Attributes
     ----------
     start, step
-        The colours to start from and one round.
+        The colors to start from and one round.
     aggregate
         C(v) of all vertices and C(g) of all subgraphs; ``None`` where the test does not form them.
     per_graph
-        The colours of each graph, in the shape that :class:`osan.wl.Colouring` describes.
+        The colors of each graph, in the shape that :class:`osan.wl.Coloring` describes.
     members, subgraph_ptr
-        The chosen vertices, edges or centres of each subgraph, if any, and where each graph's begin.
+        The chosen vertices, edges or centers of each subgraph, if any, and where each graph's begin.
     differ
-        Whether two graphs provably differ already; ``None`` if only the stable colours say so.
+        Whether two graphs provably differ already; ``None`` if only the stable colors say so.
     """
 
-    start: Colours
+    start: Colors
     step: Step
-    aggregate: Callable[[Colours], tuple[Colours | None, Colours | None]]
-    per_graph: Callable[[Colours], tuple[Colours, ...]]
-    members: Colours | None
+    aggregate: Callable[[Colors], tuple[Colors | None, Colors | None]]
+    per_graph: Callable[[Colors], tuple[Colors, ...]]
+    members: Colors | None
     subgraph_ptr: Ints
-    differ: Callable[[Colours], bool] | None
+    differ: Callable[[Colors], bool] | None
 
 
 def _of_tuples(test: Test) -> bool:
@@ -81,7 +81,7 @@ def _memory_needed(test: Test, n: int, m: int) -> int:
 
 
 def updates(test: Test, encoded: Encoded) -> int:
-    """How much is to be done in a round: colours, and for tuples the vertices that replace an entry."""
+    """How much is to be done in a round: colors, and for tuples the vertices that replace an entry."""
     if _of_tuples(test):
         return int((encoded.sizes ** (test.k + 1)).sum())
     edges = np.diff(encoded.edge_ptr).tolist()
@@ -102,18 +102,18 @@ def _tuples_plan(encoded: Encoded, test: Test) -> Plan:
     return Plan(
         start=every.start(),
         step=every.step,
-        aggregate=lambda colours: (every.vertex_colours(colours), None),
+        aggregate=lambda colors: (every.vertex_colors(colors), None),
         per_graph=every.per_graph,
         members=None,
         subgraph_ptr=one_per_graph,
-        # At stability the colours of (v, ..., v) determine those of all tuples, so any difference will do.
+        # At stability the colors of (v, ..., v) determine those of all tuples, so any difference will do.
         differ=_graphs_differ(every.ptr, one_per_graph, np.diff(every.ptr), per_vertex=False),
     )
 
 
 def _copies_plan(encoded: Encoded, test: Test, copies: Copies) -> Plan:
-    def per_graph(colours: Colours) -> tuple[Colours, ...]:
-        parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
+    def per_graph(colors: Colors) -> tuple[Colors, ...]:
+        parts = np.split(colors, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
         if test.name == "wl":
             return tuple(parts)
         sizes = encoded.sizes.tolist()
@@ -125,7 +125,7 @@ def _copies_plan(encoded: Encoded, test: Test, copies: Copies) -> Plan:
     return Plan(
         start=copies.start,
         step=dss_step(encoded, copies) if test.name == "dss" else copies_step(encoded, test, copies),
-        aggregate=lambda colours: _aggregate(encoded, test, copies, colours),
+        aggregate=lambda colors: _aggregate(encoded, test, copies, colors),
         per_graph=per_graph,
         members=None if test.name == "wl" else copies.members,
         subgraph_ptr=copies.subgraph_ptr,
@@ -137,8 +137,8 @@ def _kernel_plan(encoded: Encoded, test: Test, copies: Copies) -> Plan:
     return Plan(
         start=encoded.labels,
         step=kernel_step(encoded, test, copies),
-        aggregate=lambda colours: (colours, None),
-        per_graph=lambda colours: tuple(np.split(colours, encoded.vertex_ptr[1:-1])),
+        aggregate=lambda colors: (colors, None),
+        per_graph=lambda colors: tuple(np.split(colors, encoded.vertex_ptr[1:-1])),
         members=copies.members,
         subgraph_ptr=copies.subgraph_ptr,
         differ=None,
@@ -147,28 +147,28 @@ def _kernel_plan(encoded: Encoded, test: Test, copies: Copies) -> Plan:
 
 def _graphs_differ(
     copy_ptr: Ints, subgraph_ptr: Ints, sizes: Ints, per_vertex: bool
-) -> Callable[[Colours], bool]:
+) -> Callable[[Colors], bool]:
     """Proof of a difference by unequal hashes of the (unequal) nested multisets; never of equality."""
 
-    def differ(colours: Colours) -> bool:
-        words = kernels.graph_words(colours, copy_ptr, subgraph_ptr, sizes, per_vertex)
+    def differ(colors: Colors) -> bool:
+        words = kernels.graph_words(colors, copy_ptr, subgraph_ptr, sizes, per_vertex)
         return bool(words[0] != words[1])
 
     return differ
 
 
 def _aggregate(
-    encoded: Encoded, test: Test, copies: Copies, colours: Colours
-) -> tuple[Colours | None, Colours | None]:
+    encoded: Encoded, test: Test, copies: Copies, colors: Colors
+) -> tuple[Colors | None, Colors | None]:
     """C(v) of all vertices and C(g) of all subgraphs, where the test forms them."""
     if test.name == "wl":
-        return colours, None
+        return colors, None
     if test.name == "oswl":
-        return per_vertex(encoded, copies, colours), None
+        return per_vertex(encoded, copies, colors), None
     if test.name == "id":
-        own = colours[copies.copy_ptr[:-1] + copies.members[:, 0]]
+        own = colors[copies.copy_ptr[:-1] + copies.members[:, 0]]
         starts = encoded.vertex_ptr[copies.graph] + copies.members[:, 0]
         order = np.argsort(starts, kind="stable")
         return multisets(own[order], pointers(np.bincount(starts, minlength=len(encoded.labels)))), None
-    subgraph = multisets(colours, copies.copy_ptr)
+    subgraph = multisets(colors, copies.copy_ptr)
     return (subgraph if test.name == "nested" else None), subgraph

@@ -1,4 +1,4 @@
-"""Joint refinement: run a test on many graphs until the joint colouring is stable."""
+"""Joint refinement: run a test on many graphs until the joint coloring is stable."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from osan.errors import OsanError
 from osan.graphs import as_graph
-from osan.wl.colouring import Colouring
-from osan.wl.encode import Colours, Encoded, Ints, encode
+from osan.wl.coloring import Coloring
+from osan.wl.encode import Colors, Encoded, Ints, encode
 from osan.wl.plan import check_memory, make_plan, updates
 from osan.wl.relabel import multisets
 from osan.wl.settings import Test, make_test
@@ -33,8 +33,8 @@ def refine(
     max_memory: int | None = None,
     progress: Progress | None = None,
     **settings: Any,
-) -> Colouring:
-    """Colour ``graphs`` jointly with a test until the joint colouring is stable.
+) -> Coloring:
+    """Color ``graphs`` jointly with a test until the joint coloring is stable.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def refine(
     rounds
         Stop after this many rounds; ``None`` refines until stable.
     history
-        Keep the colours after every round.
+        Keep the colors after every round.
     max_memory
         Bytes that may be used; by default half of what is free.
     progress
-        Called with the round and the number of colours after every round.
+        Called with the round and the number of colors after every round.
 
     Raises
     ------
@@ -95,8 +95,8 @@ def distinguishes(
     """
     chosen = make_test(test, k, **settings)
     encoded = _prepare([g, h], rounds)
-    colouring, differ = _run(encoded, chosen, rounds, False, max_memory, progress, early=True)
-    return differ or not colouring.same(0, 1)
+    coloring, differ = _run(encoded, chosen, rounds, False, max_memory, progress, early=True)
+    return differ or not coloring.same(0, 1)
 
 
 def _prepare(graphs: Sequence[Any], rounds: int | None) -> Encoded:
@@ -124,32 +124,32 @@ def _run(
     max_memory: int | None,
     progress: Progress | None,
     early: bool,
-) -> tuple[Colouring, bool]:
+) -> tuple[Coloring, bool]:
     """Run a test; with ``early``, also stop as soon as two graphs provably differ (then True)."""
     check_memory(test, encoded, max_memory)
     with _threads(updates(test, encoded)):
         plan = make_plan(encoded, test)
-        # After a given number of rounds the verdict is that of the colours then.
+        # After a given number of rounds the verdict is that of the colors then.
         differ = plan.differ if early and rounds is None else None
         trail, done, stable, found = iterate(plan.start, plan.step, rounds, history, progress, differ)
         vertex, subgraph = plan.aggregate(trail[-1])
-        colouring = Colouring(
+        coloring = Coloring(
             test=test,
-            graph_colours=multisets(vertex, encoded.vertex_ptr)  # type: ignore[arg-type]
+            graph_colors=multisets(vertex, encoded.vertex_ptr)  # type: ignore[arg-type]
             if subgraph is None
             else multisets(subgraph, plan.subgraph_ptr),
-            vertex_colours=_split(vertex, encoded.vertex_ptr),
-            subgraph_colours=_split(subgraph, plan.subgraph_ptr),
-            colours=plan.per_graph(trail[-1]),
+            vertex_colors=_split(vertex, encoded.vertex_ptr),
+            subgraph_colors=_split(subgraph, plan.subgraph_ptr),
+            colors=plan.per_graph(trail[-1]),
             subgraphs=_split(plan.members, plan.subgraph_ptr),
             rounds=done,
             stable=stable,
-            history=tuple(plan.per_graph(colours) for colours in trail) if history else None,
+            history=tuple(plan.per_graph(colors) for colors in trail) if history else None,
         )
-    return colouring, found
+    return coloring, found
 
 
-def _split(values: Colours | None, ptr: Ints) -> tuple[Colours, ...] | None:
+def _split(values: Colors | None, ptr: Ints) -> tuple[Colors, ...] | None:
     return None if values is None else tuple(np.split(values, ptr[1:-1]))
 
 

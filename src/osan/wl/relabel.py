@@ -1,4 +1,4 @@
-"""Injective relabelling: RELABEL of the paper, exact whatever the hash does."""
+"""Injective relabeling: RELABEL of the paper, exact whatever the hash does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from osan.wl import kernels
-from osan.wl.encode import Colours, Ints
+from osan.wl.encode import Colors, Ints
 
 Words = npt.NDArray[np.uint64]
 
@@ -17,7 +17,7 @@ SALT_STEP = 0x5851F42D4C957F2D
 HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
+def relabel(words: Words, alive: Colors) -> tuple[Colors, Ints]:
     """Number the distinct words where ``alive >= 0`` (-1 elsewhere); also each number's first place.
 
     >>> ids, first = relabel(np.array([7, 5, 7], dtype=np.uint64), np.zeros(3, np.int32))
@@ -27,7 +27,7 @@ def relabel(words: Words, alive: Colours) -> tuple[Colours, Ints]:
     return kernels.relabel_words(words, alive)
 
 
-def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:
+def combine(ids: Colors, codes: npt.ArrayLike) -> Colors:
     """Injectively number the pairs (ids[i], codes[i]) of non-negative 32-bit numbers; -1 stays -1.
 
     >>> combine(np.array([0, 0, 1, -1], np.int32), [4, 4, 4, 4]).tolist()[3]
@@ -39,10 +39,10 @@ def combine(ids: Colours, codes: npt.ArrayLike) -> Colours:
 
 def exact(
     hashes: Callable[[np.uint64], Words],
-    mismatches: Callable[[Colours, Ints], int],
-    alive: Colours,
+    mismatches: Callable[[Colors, Ints], int],
+    alive: Colors,
     verify: bool = True,
-) -> tuple[Colours, int]:
+) -> tuple[Colors, int]:
     """Number signatures injectively, given their hashes and an exact comparison.
 
     Parameters
@@ -56,7 +56,7 @@ def exact(
         Places below 0 have no signature and get the number -1.
     verify
         Whether to compare at all. Without, a collision of hashes may leave two signatures merged, though
-        never two different values of ``alive``, the colours so far.
+        never two different values of ``alive``, the colors so far.
 
     Returns
     -------
@@ -74,42 +74,42 @@ def exact(
     return ids, len(first)
 
 
-def _merges(ids: Colours, first: Ints, colours: Colours) -> bool:
-    """Whether some class holds two of the colours so far."""
-    return bool((colours[first[ids]] != colours).any())
+def _merges(ids: Colors, first: Ints, colors: Colors) -> bool:
+    """Whether some class holds two of the colors so far."""
+    return bool((colors[first[ids]] != colors).any())
 
 
 def split_classes(
-    colours: Colours,
+    colors: Colors,
     hashes: Callable[[Ints, np.uint64], Words],
-    mismatches: Callable[[Ints, Colours, Ints], int],
+    mismatches: Callable[[Ints, Colors, Ints], int],
     verify: bool = True,
-) -> tuple[Colours, int]:
-    """Split the classes of ``colours`` (-1 for none) by signatures that know the colour; as :func:`exact`.
+) -> tuple[Colors, int]:
+    """Split the classes of ``colors`` (-1 for none) by signatures that know the color; as :func:`exact`.
 
-    The callbacks get the places to look at first. A place whose colour no other has stays alone whatever its
-    signature, so once colours are many such places are left out.
+    The callbacks get the places to look at first. A place whose color no other has stays alone whatever its
+    signature, so once colors are many such places are left out.
     """
-    places = np.flatnonzero(colours >= 0)
+    places = np.flatnonzero(colors >= 0)
     alone = places[:0]
-    if 2 * int(colours.max(initial=-1)) > len(places):
-        shared = (np.bincount(colours[places]) > 1)[colours[places]]
+    if 2 * int(colors.max(initial=-1)) > len(places):
+        shared = (np.bincount(colors[places]) > 1)[colors[places]]
         places, alone = places[shared], places[~shared]
     ids, count = exact(
         lambda salt: hashes(places, salt),
         lambda ids, first: mismatches(places, ids, first),
-        colours[places],
+        colors[places],
         verify,
     )
-    if len(places) == len(colours):
+    if len(places) == len(colors):
         return ids, count
-    finer = np.full_like(colours, -1)
+    finer = np.full_like(colors, -1)
     finer[places] = ids
     finer[alone] = np.arange(count, count + len(alone))
     return finer, count + len(alone)
 
 
-def multisets(values: Colours, row_ptr: Ints) -> Colours:
+def multisets(values: Colors, row_ptr: Ints) -> Colors:
     """Number the multisets of the non-negative values of each row of a ragged array, injectively.
 
     >>> ids = multisets(np.array([1, 2, 2, 1, -1, 1], np.int32), np.array([0, 2, 4, 6]))
@@ -121,7 +121,7 @@ def multisets(values: Colours, row_ptr: Ints) -> Colours:
         return np.empty(0, dtype=np.int32)
     ordered = values.copy()
 
-    def mismatches(ids: Colours, first: Ints) -> int:
+    def mismatches(ids: Colors, first: Ints) -> int:
         kernels.sort_rows(ordered, row_ptr, (np.bincount(ids) > 1)[ids])
         return kernels.row_mismatches(ids, first, ordered, row_ptr)
 

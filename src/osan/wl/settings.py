@@ -10,19 +10,19 @@ from typing import Any, Literal, get_args
 from osan.errors import OsanError
 
 Name = Literal["wl", "oswl", "vs-oswl", "id", "nested", "kernel", "dss"]
-Neighbourhood = Literal["edges", "all"]
+Neighborhood = Literal["edges", "all"]
 Operation = Literal["mark", "delete", "select"]
 What = Literal["vertex", "edge", "ego"]
 
-_TUPLES = {"ordered": True, "operation": "mark", "what": "vertex", "hops": None, "mark_centre": False}
-_EGO_NETS = {"ordered": False, "operation": "select", "what": "ego", "mark_centre": False}
-_PLAIN = {"neighbourhood": "edges", "oblivious": False}
+_TUPLES = {"ordered": True, "operation": "mark", "what": "vertex", "hops": None, "mark_center": False}
+_EGO_NETS = {"ordered": False, "operation": "select", "what": "ego", "mark_center": False}
+_PLAIN = {"neighborhood": "edges", "oblivious": False}
 # The settings that are not a choice in each test, and what they are.
 _FIXED: dict[str, dict[str, Any]] = {
-    "wl": {"neighbourhood": "edges", **_TUPLES},
+    "wl": {"neighborhood": "edges", **_TUPLES},
     "oswl": {"oblivious": False},
     "vs-oswl": {"oblivious": False},
-    "id": {**_PLAIN, **_EGO_NETS, "mark_centre": True},
+    "id": {**_PLAIN, **_EGO_NETS, "mark_center": True},
     "nested": {"k": 1, **_PLAIN, **_EGO_NETS},
     "kernel": {"k": 1, **_PLAIN, **_EGO_NETS},
     "dss": _PLAIN,
@@ -36,7 +36,7 @@ class Test:
     Parameters
     ----------
     name
-        ``"wl"``: k-WL (1-WL is colour refinement, k >= 2 the folklore version of the paper's appendix).
+        ``"wl"``: k-WL (1-WL is color refinement, k >= 2 the folklore version of the paper's appendix).
         ``"oswl"``: k-OSWL, a multiset over v of multisets over g. ``"vs-oswl"``: vertex-subgraph k-OSWL, a
         multiset over g of multisets over v; with the policies below also the DS-WL test of ESAN.
         ``"id"``, ``"nested"``, ``"kernel"``, ``"dss"``: the tests that match identity-aware GNNs, nested
@@ -44,7 +44,7 @@ class Test:
         ``hops``, ``"nested"`` and ``"kernel"`` take ``hops``.
     k
         Size of the tuples (k-WL, ordered OSWL), of the vertex or edge subsets, or of ID-GNN's walks.
-    neighbourhood
+    neighborhood
         The square of the paper: ``"edges"`` is N(v), ``"all"`` is V(G).
     ordered
         All tuples of V(G)^k, or all k-subsets, of which a graph of fewer than k vertices (edges) has none; by
@@ -56,8 +56,8 @@ class Test:
         ``"vertex"``, ``"edge"``, or ``"ego"``: the ego-nets of all vertices.
     hops
         Radius of the ego-nets; ``None`` is the whole component.
-    mark_centre
-        Whether an ego-net's centre is marked (ESAN's "ego+").
+    mark_center
+        Whether an ego-net's center is marked (ESAN's "ego+").
     oblivious
         Oblivious instead of folklore k-WL.
 
@@ -76,18 +76,18 @@ class Test:
 
     name: Name = "wl"
     k: int = 1
-    neighbourhood: Neighbourhood = "edges"
+    neighborhood: Neighborhood = "edges"
     ordered: bool | None = None
     operation: Operation | None = None
     what: What = "vertex"
     hops: int | None = None
-    mark_centre: bool = False
+    mark_center: bool = False
     oblivious: bool = False
 
     def __post_init__(self) -> None:
         for field, value, allowed in (
             ("test", self.name, get_args(Name)),
-            ("neighbourhood", self.neighbourhood, get_args(Neighbourhood)),
+            ("neighborhood", self.neighborhood, get_args(Neighborhood)),
             ("operation", self.operation, (None, *get_args(Operation))),
             ("what", self.what, get_args(What)),
         ):
@@ -135,9 +135,9 @@ class Test:
         if self.what != "vertex" and self.operation == "mark":
             raise OsanError(f"{self.what}s cannot be marked; write operation='delete' or 'select'")
         if self.what == "ego" and self.name != "id" and self.k != 1:
-            raise OsanError(f"k is {self.k}, but an ego-net has one centre; write hops= for its radius")
-        if self.mark_centre and (self.what != "ego" or self.operation == "delete"):
-            raise OsanError("mark_centre needs ego-nets that keep their centre; write what='ego'")
+            raise OsanError(f"k is {self.k}, but an ego-net has one center; write hops= for its radius")
+        if self.mark_center and (self.what != "ego" or self.operation == "delete"):
+            raise OsanError("mark_center needs ego-nets that keep their center; write what='ego'")
         if self.hops is not None and self.what != "ego":
             raise OsanError("hops needs ego-nets; write what='ego'")
 
@@ -160,10 +160,10 @@ class Test:
             text += "" if self.ordered else ", unordered"
             text += f", mark {self.k}" * (self.name == "dss")
         elif self.what == "ego":
-            text += f", {self.operation} {ball}{'+' * self.mark_centre}"
+            text += f", {self.operation} {ball}{'+' * self.mark_center}"
         else:
             text += f", {self.operation} {self.k} {self.what}"
-        return text + ", V(G)" * (self.neighbourhood == "all")
+        return text + ", V(G)" * (self.neighborhood == "all")
 
 
 def make_test(test: str | Test, k: int | None = None, **settings: Any) -> Test:

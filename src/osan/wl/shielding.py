@@ -22,7 +22,7 @@ def is_shielding(base: nx.Graph, twisted: tuple[Hashable, Hashable], marks: Iter
     r"""Whether a tuple over the base vertices ``marks`` is shielding for the graph twisted at ``twisted``.
 
     The twisted component TC is the component of :math:`B \setminus \text{marks}` with the twisted edge,
-    :math:`N_{TC}` the vertices of TC that are neighbours of a mark. Shielding: the twisted edge meets neither
+    :math:`N_{TC}` the vertices of TC that are neighbors of a mark. Shielding: the twisted edge meets neither
     marks nor :math:`N_{TC}`, and it lies on a cycle of :math:`TC \setminus N_{TC}`. Which vertices of the
     clouds are marked does not matter, only which clouds.
 
@@ -61,7 +61,7 @@ def without_shield(base: nx.Graph, twisted: tuple[Hashable, Hashable]) -> list[H
 def always_room(base: nx.Graph, marks: int) -> bool:
     """Whether for all tuples of ``marks`` base vertices some edge could be twisted to make them shielding.
 
-    That is, whether a cycle is left when the marks and their neighbours are deleted.
+    That is, whether a cycle is left when the marks and their neighbors are deleted.
 
     >>> [always_room(nx.grid_2d_graph(2, n), marks=2) for n in (9, 10)]
     [False, True]
@@ -71,7 +71,7 @@ def always_room(base: nx.Graph, marks: int) -> bool:
     tuples = np.array(list(combinations_with_replacement(range(len(base)), marks)))
     left = ~closed[tuples].any(axis=1)
     while True:
-        # What has less than two neighbours left lies on no cycle.
+        # What has less than two neighbors left lies on no cycle.
         inner = left & (left @ adjacency >= 2)
         if (inner == left).all():
             return bool(left.any(axis=1).all())
@@ -83,7 +83,7 @@ def shielding_checks() -> Iterator[Check]:
     for k, n in ((1, 6), (1, 8), (2, 4), (2, 5)):
         yield Check(
             "Proposition shield",
-            "where (t, u) is shielding, u has the same colour in (X, t) and (Y, t)",
+            "where (t, u) is shielding, u has the same color in (X, t) and (Y, t)",
             _name(k, n),
             True,
             partial(_shields_hold, k, n),
@@ -108,10 +108,10 @@ def shielding_checks() -> Iterator[Check]:
     for k, n in ((1, 4), (1, 6), (1, 9), (1, 10), (2, 4), (2, 5)):
         yield Check(
             "Lemma sepnew1, proof",
-            f"every u has the same {k}-OSWL colour in X and in Y",
+            f"every u has the same {k}-OSWL color in X and in Y",
             _name(k, n),
             True,
-            partial(_every_colour_alike, k, n),
+            partial(_every_color_alike, k, n),
             k == 2 and n > 4,
         )
 
@@ -125,22 +125,22 @@ def _middle(n: int) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _shields_hold(k: int, n: int, limit: int | None) -> bool:
-    """That wherever the colours of a copy differ in X and Y, its tuple is not shielding."""
+    """That wherever the colors of a copy differ in X and Y, its tuple is not shielding."""
     base, twisted = nx.grid_2d_graph(k + 1, n), _middle(n)
     x, y = fuerer_grid_pair(k + 1, n, [twisted])
-    colouring = refine([x, y], Test("oswl", k), max_memory=limit)
-    tuple_, vertex = np.nonzero(colouring.colours[0] != colouring.colours[1])
+    coloring = refine([x, y], Test("oswl", k), max_memory=limit)
+    tuple_, vertex = np.nonzero(coloring.colors[0] != coloring.colors[1])
     names = list(base)
     cloud = np.array([names.index(label[1]) for label in x.vertex_labels])  # type: ignore[union-attr,index]
-    over = cloud[np.column_stack((colouring.subgraphs[0][tuple_], vertex))]  # type: ignore[index]
+    over = cloud[np.column_stack((coloring.subgraphs[0][tuple_], vertex))]  # type: ignore[index]
     return not any(
         is_shielding(base, twisted, [names[i] for i in marks])
         for marks in np.unique(np.sort(over, axis=1), axis=0)
     )
 
 
-def _every_colour_alike(k: int, n: int, limit: int | None) -> bool:
+def _every_color_alike(k: int, n: int, limit: int | None) -> bool:
     """That C(u) in X is C(u) in Y, for each u: X and Y have the same vertices, in the same order."""
     pair = fuerer_grid_pair(k + 1, n, [_middle(n)])
-    x, y = refine(pair, Test("oswl", k), max_memory=limit).vertex_colours or ()
+    x, y = refine(pair, Test("oswl", k), max_memory=limit).vertex_colors or ()
     return bool((x == y).all())

@@ -1,4 +1,4 @@
-"""One round of a test, from colours to finer ones, and rounds until the colours are stable."""
+"""One round of a test, from colors to finer ones, and rounds until the colors are stable."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Callable
 
 import numpy as np
 
-from osan.wl import neighbour_kernels, relabel
+from osan.wl import neighbor_kernels, relabel
 from osan.wl.copies import Copies, make_copies
-from osan.wl.encode import Colours, Encoded, Ints, pointers
+from osan.wl.encode import Colors, Encoded, Ints, pointers
 from osan.wl.relabel import combine, multisets, split_classes
 from osan.wl.settings import Test
 
-# Colours and whether to compare signatures exactly; returns finer colours and their number.
-Step = Callable[[Colours, bool], tuple[Colours, int]]
-# Told the round and the number of colours.
+# Colors and whether to compare signatures exactly; returns finer colors and their number.
+Step = Callable[[Colors, bool], tuple[Colors, int]]
+# Told the round and the number of colors.
 Progress = Callable[[int, int], None]
 
 
 def copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
-    """A copy sees the multiset of its neighbours' colours in the subgraph, or of everyone's."""
-    if test.neighbourhood == "all":
+    """A copy sees the multiset of its neighbors' colors in the subgraph, or of everyone's."""
+    if test.neighborhood == "all":
         sizes = encoded.sizes[copies.graph]
 
-        def everyone(colours: Colours, verify: bool) -> tuple[Colours, int]:
-            finer = combine(colours, np.repeat(multisets(colours, copies.copy_ptr), sizes))
+        def everyone(colors: Colors, verify: bool) -> tuple[Colors, int]:
+            finer = combine(colors, np.repeat(multisets(colors, copies.copy_ptr), sizes))
             return finer, int(finer.max(initial=-1)) + 1
 
         return everyone
@@ -34,54 +34,54 @@ def copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
     degrees = np.diff(encoded.arc_ptr).astype(np.uint64)
     only_degrees = test.name == "wl" and not encoded.arc_code.size
 
-    def neighbours(colours: Colours, verify: bool) -> tuple[Colours, int]:
-        # The first round on graphs without labels: neighbours all alike, so their number says it all.
-        if only_degrees and not colours.any():
-            ids, first = relabel.relabel(degrees, colours)
+    def neighbors(colors: Colors, verify: bool) -> tuple[Colors, int]:
+        # The first round on graphs without labels: neighbors all alike, so their number says it all.
+        if only_degrees and not colors.any():
+            ids, first = relabel.relabel(degrees, colors)
             return ids, len(first)
-        where = (colours, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
+        where = (colors, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
         return split_classes(
-            colours,
-            lambda places, salt: neighbour_kernels.neighbour_words(places, *where, salt, relabel.HASH_MASK),
-            lambda places, ids, first: neighbour_kernels.neighbour_mismatches(
+            colors,
+            lambda places, salt: neighbor_kernels.neighbor_words(places, *where, salt, relabel.HASH_MASK),
+            lambda places, ids, first: neighbor_kernels.neighbor_mismatches(
                 ids, first, places, *where, encoded.max_degree
             ),
             verify,
         )
 
-    return neighbours
+    return neighbors
 
 
 def dss_step(encoded: Encoded, copies: Copies) -> Step:
-    """DSS-WL (Bevilacqua et al. 2022): a copy also sees C(v) over all subgraphs, and its neighbours' C(u)."""
+    """DSS-WL (Bevilacqua et al. 2022): a copy also sees C(v) over all subgraphs, and its neighbors' C(u)."""
     test = Test("dss")
     within = copies_step(encoded, test, copies)
     whole = make_copies(encoded, Test("wl"))
     across = copies_step(encoded, Test("wl"), whole)
     vertex = _vertex(encoded, copies)
 
-    def step(colours: Colours, verify: bool) -> tuple[Colours, int]:
-        shared, _ = across(per_vertex(encoded, copies, colours), verify)
-        finer = combine(within(colours, verify)[0], shared[vertex])
+    def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
+        shared, _ = across(per_vertex(encoded, copies, colors), verify)
+        finer = combine(within(colors, verify)[0], shared[vertex])
         return finer, int(finer.max(initial=-1)) + 1
 
     return step
 
 
 def kernel_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
-    """GNN-as-kernel: refine inside all ego-nets, colour each vertex by its own, start again with that.
+    """GNN-as-kernel: refine inside all ego-nets, color each vertex by its own, start again with that.
 
-    As in Zhao et al. (2022), a vertex keeps its own colour in its ego-net beside the multiset of the net's,
+    As in Zhao et al. (2022), a vertex keeps its own color in its ego-net beside the multiset of the net's,
     so that repeating only refines.
     """
-    centre = copies.copy_ptr[:-1] + copies.members[:, 0]
+    center = copies.copy_ptr[:-1] + copies.members[:, 0]
     vertex = _vertex(encoded, copies)
     local = copies_step(encoded, test, copies)
 
-    def step(colours: Colours, verify: bool) -> tuple[Colours, int]:
-        start = np.where(copies.start >= 0, colours[vertex], -1).astype(np.int32)
+    def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
+        start = np.where(copies.start >= 0, colors[vertex], -1).astype(np.int32)
         trail, *_ = iterate(start, local, None, False, None, None)
-        finer = combine(trail[-1][centre], multisets(trail[-1], copies.copy_ptr))
+        finer = combine(trail[-1][center], multisets(trail[-1], copies.copy_ptr))
         return finer, int(finer.max(initial=-1)) + 1
 
     return step
@@ -94,10 +94,10 @@ def _vertex(encoded: Encoded, copies: Copies) -> Ints:
     return first + np.arange(copies.copy_ptr[-1])
 
 
-def per_vertex(encoded: Encoded, copies: Copies, colours: Colours) -> Colours:
-    """The multiset of colours of each vertex over the subgraphs that have it."""
+def per_vertex(encoded: Encoded, copies: Copies, colors: Colors) -> Colors:
+    """The multiset of colors of each vertex over the subgraphs that have it."""
     counts = np.diff(copies.subgraph_ptr)
-    parts = np.split(colours, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
+    parts = np.split(colors, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
     rows = [
         part.reshape(int(s), int(n)).T.ravel()
         for part, s, n in zip(parts, counts, encoded.sizes, strict=True)
@@ -106,31 +106,31 @@ def per_vertex(encoded: Encoded, copies: Copies, colours: Colours) -> Colours:
 
 
 def iterate(
-    start: Colours,
+    start: Colors,
     step: Step,
     rounds: int | None,
     history: bool,
     progress: Progress | None,
-    differ: Callable[[Colours], bool] | None,
-) -> tuple[list[Colours], int, bool, bool]:
+    differ: Callable[[Colors], bool] | None,
+) -> tuple[list[Colors], int, bool, bool]:
     """Refine until no class splits, ``rounds`` are over, or ``differ`` says so.
 
     Where only the verdict counts, signatures are compared exactly in the last round only. Equal signatures
     have equal hashes, so at any time the classes are at most too coarse, and they refine the first ones; a
-    colouring that is too coarse, yet stable by exact comparison, would be coarser than the coarsest one.
+    coloring that is too coarse, yet stable by exact comparison, would be coarser than the coarsest one.
     """
-    colours, first = relabel.relabel(start.astype(np.uint64), start)
+    colors, first = relabel.relabel(start.astype(np.uint64), start)
     count, done, stable = len(first), 0, False
-    trail = [colours]
-    while not (found := differ is not None and differ(colours)) and (rounds is None or done < rounds):
-        finer, finer_count = step(colours, differ is None)
+    trail = [colors]
+    while not (found := differ is not None and differ(colors)) and (rounds is None or done < rounds):
+        finer, finer_count = step(colors, differ is None)
         if differ is not None and finer_count == count:
-            finer, finer_count = step(colours, True)
+            finer, finer_count = step(colors, True)
         if finer_count == count:
             stable = True
             break
-        colours, count, done = finer, finer_count, done + 1
-        trail = [*trail, colours] if history else [colours]
+        colors, count, done = finer, finer_count, done + 1
+        trail = [*trail, colors] if history else [colors]
         if progress is not None:
             progress(done, count)
     return trail, done, stable, found

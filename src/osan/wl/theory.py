@@ -53,7 +53,7 @@ def _separates(pair: Pair, test: Test) -> Callable[[int | None], bool]:
 def _needs_rounds(pair: Pair, rounds: int) -> Callable[[int | None], bool]:
     """That 2-WL has not yet separated the pair after one round less.
 
-    As the paper defines it, by the colours of vertices; those of pairs of vertices differ a round earlier.
+    As the paper defines it, by the colors of vertices; those of pairs of vertices differ a round earlier.
     """
     return lambda limit: (
         not distinguishes(pair[0], pair[1], Test("wl", 2), rounds=rounds - 1, max_memory=limit)
@@ -70,7 +70,7 @@ def _cfi() -> Iterator[Check]:
         name = f"G_{k}, H_{k} (n = {pair[0].num_vertices})"
         yield Check(
             "Lemma dtc",
-            f"a colourful distance-two clique of size {k + 1} in G_{k}, none in H_{k}",
+            f"a colorful distance-two clique of size {k + 1} in G_{k}, none in H_{k}",
             name,
             True,
             lambda _, pair=pair, k=k: (  # type: ignore[misc]
@@ -179,11 +179,11 @@ def _backbone() -> Iterator[Check]:
 def collection(largest: int = 7) -> list[Graph]:
     """Embedded graphs to compare tests on: all graphs up to ``largest`` vertices and hard pairs."""
     atlas = [g for g in nx.graph_atlas_g() if len(g) <= largest]
-    hard = [*cycle_pair(3), *cycle_pair(4), decalin(), bicyclopentyl(), *cfi_pair(2, colours=False)]
+    hard = [*cycle_pair(3), *cycle_pair(4), decalin(), bicyclopentyl(), *cfi_pair(2, colors=False)]
     if largest >= 7:
         hard += [rook_4x4(), shrikhande(), *(csl(11, s) for s in (2, 3, 4, 5)), *cfi_pair(2)]
         hard += [*fuerer_grid_pair(2, 3), *fuerer_grid_pair(2, 4), *backbone_pair(1)]
-        hard += [*cfi_pair(3), *cfi_pair(3, colours=False)]
+        hard += [*cfi_pair(3), *cfi_pair(3, colors=False)]
     return [*map(from_networkx, atlas), *hard]
 
 
@@ -305,7 +305,7 @@ def _captured() -> Iterator[Check]:
             ("Appendix, DS-GNN ego-nets", Test("vs-oswl", what="ego", hops=hops), Test("vs-oswl", 1)),
             (
                 "Appendix, DS-GNN ego-nets",
-                Test("vs-oswl", what="ego", hops=hops, mark_centre=True),
+                Test("vs-oswl", what="ego", hops=hops, mark_center=True),
                 Test("vs-oswl", 1),
             ),
         ):

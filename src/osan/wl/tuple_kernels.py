@@ -21,59 +21,59 @@ def strides_of(n, k):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always", cache=True)
-def replaced_word(colours, base, tuple_index, w, n, k, strides, salt):  # type: ignore[no-untyped-def]
-    """Hash of (C(phi_1(t, w)), ..., C(phi_k(t, w))): the colours of t with each entry replaced by w."""
+def replaced_word(colors, base, tuple_index, w, n, k, strides, salt):  # type: ignore[no-untyped-def]
+    """Hash of (C(phi_1(t, w)), ..., C(phi_k(t, w))): the colors of t with each entry replaced by w."""
     word = salt
     for j in range(k):
         entry = (tuple_index // strides[j]) % n
-        word = mix(word ^ np.uint64(colours[base + tuple_index + (w - entry) * strides[j]]))
+        word = mix(word ^ np.uint64(colors[base + tuple_index + (w - entry) * strides[j]]))
     return word
 
 
 @njit(parallel=True, cache=True)
-def tuple_words(colours, k, size_of_block, n_of_block, start_of_block, base_of_block, oblivious, salt, mask):  # type: ignore[no-untyped-def]
+def tuple_words(colors, k, size_of_block, n_of_block, start_of_block, base_of_block, oblivious, salt, mask):  # type: ignore[no-untyped-def]
     """Hash of the k-WL signature of every tuple; blocks are runs of tuples of one graph."""
-    words = np.empty(colours.shape[0], np.uint64)
+    words = np.empty(colors.shape[0], np.uint64)
     for block in prange(size_of_block.shape[0]):
         n = n_of_block[block]
         base = base_of_block[block]
         strides = strides_of(n, k)
         for t in range(start_of_block[block], start_of_block[block] + size_of_block[block]):
-            word = mix(np.uint64(colours[base + t]) ^ salt)
+            word = mix(np.uint64(colors[base + t]) ^ salt)
             if oblivious:
                 for j in range(k):
                     total = np.uint64(0)
                     first = base + t - ((t // strides[j]) % n) * strides[j]
                     for w in range(n):
-                        total += mix(np.uint64(colours[first + w * strides[j]]) ^ salt)
+                        total += mix(np.uint64(colors[first + w * strides[j]]) ^ salt)
                     word = mix(word ^ mix(total + np.uint64(j)))
             elif k == 2:
                 total = np.uint64(0)
                 column, row = base + t % n, base + (t // n) * n
                 for w in range(n):
-                    total += mix(pair(colours[column + w * n], colours[row + w]) ^ salt)
+                    total += mix(pair(colors[column + w * n], colors[row + w]) ^ salt)
                 word = mix(word ^ mix(total))
             else:
                 total = np.uint64(0)
                 for w in range(n):
-                    total += replaced_word(colours, base, t, w, n, k, strides, salt)
+                    total += replaced_word(colors, base, t, w, n, k, strides, salt)
                 word = mix(word ^ mix(total))
             words[base + t] = word & mask
     return words
 
 
 @njit(inline="always", cache=True)
-def packed_signature(buffer, colours, base, t, n, k, strides, bits, oblivious):  # type: ignore[no-untyped-def]
-    """Fill ``buffer`` with the multisets of tuple t, sorted: one of packed k-vectors, or k of colours."""
+def packed_signature(buffer, colors, base, t, n, k, strides, bits, oblivious):  # type: ignore[no-untyped-def]
+    """Fill ``buffer`` with the multisets of tuple t, sorted: one of packed k-vectors, or k of colors."""
     buffer[:n] = 0
     for j in range(k):
         first = base + t - ((t // strides[j]) % n) * strides[j]
         for w in range(n):
-            colour = np.uint64(colours[first + w * strides[j]])
+            color = np.uint64(colors[first + w * strides[j]])
             if oblivious:
-                buffer[j * n + w] = colour
+                buffer[j * n + w] = color
             else:
-                buffer[w] = (buffer[w] << np.uint64(bits)) | colour
+                buffer[w] = (buffer[w] << np.uint64(bits)) | color
         if oblivious:
             buffer[j * n : (j + 1) * n].sort()
     if not oblivious:
@@ -81,7 +81,7 @@ def packed_signature(buffer, colours, base, t, n, k, strides, bits, oblivious): 
 
 
 @njit(cache=True)
-def same_vectors(colours, base, t, other_base, other, n, k, strides, salt):  # type: ignore[no-untyped-def]
+def same_vectors(colors, base, t, other_base, other, n, k, strides, salt):  # type: ignore[no-untyped-def]
     """Whether two tuples have the same multiset of k-vectors too long to pack.
 
     Matched by hash, compared by value: a wrong match can only ask for another split, never hide one.
@@ -89,27 +89,27 @@ def same_vectors(colours, base, t, other_base, other, n, k, strides, salt):  # t
     mine = np.empty(n, np.uint64)
     theirs = np.empty(n, np.uint64)
     for w in range(n):
-        mine[w] = replaced_word(colours, base, t, w, n, k, strides, salt)
-        theirs[w] = replaced_word(colours, other_base, other, w, n, k, strides, salt)
+        mine[w] = replaced_word(colors, base, t, w, n, k, strides, salt)
+        theirs[w] = replaced_word(colors, other_base, other, w, n, k, strides, salt)
     my_order = np.argsort(mine)
     their_order = np.argsort(theirs)
     for w in range(n):
         for j in range(k):
             a = (my_order[w] - (t // strides[j]) % n) * strides[j]
             b = (their_order[w] - (other // strides[j]) % n) * strides[j]
-            if colours[base + t + a] != colours[other_base + other + b]:
+            if colors[base + t + a] != colors[other_base + other + b]:
                 return False
     return True
 
 
 @njit(parallel=True, cache=True)
 def tuple_mismatches(  # type: ignore[no-untyped-def]
-    ids, first_place, order, colours, k, block_ptr, graph_ptr, sizes, oblivious, bits, salt
+    ids, first_place, order, colors, k, block_ptr, graph_ptr, sizes, oblivious, bits, salt
 ):
     """The number of tuples whose k-WL signature is not, to the letter, that of their representative.
 
     ``order`` lists the tuples class by class, so that a representative's signature is sorted once per run;
-    ``bits`` is the width of a packed colour, 0 if k of them do not fit into a word.
+    ``bits`` is the width of a packed color, 0 if k of them do not fit into a word.
     """
     blocks = block_ptr.shape[0] - 1
     wrong = np.zeros(blocks, np.int64)
@@ -127,7 +127,7 @@ def tuple_mismatches(  # type: ignore[no-untyped-def]
             q = np.searchsorted(graph_ptr, r, side="right") - 1
             n = sizes[g]
             # A multiset over all w of V(G) knows the number of vertices.
-            if n != sizes[q] or colours[i] != colours[r]:
+            if n != sizes[q] or colors[i] != colors[r]:
                 wrong[block] += 1
                 continue
             base, r_base = graph_ptr[g], graph_ptr[q]
@@ -135,13 +135,13 @@ def tuple_mismatches(  # type: ignore[no-untyped-def]
             same = True
             if bits > 0 or oblivious:
                 if r != loaded:
-                    packed_signature(theirs, colours, r_base, r - r_base, n, k, strides, bits, oblivious)
+                    packed_signature(theirs, colors, r_base, r - r_base, n, k, strides, bits, oblivious)
                     loaded = r
-                packed_signature(mine, colours, base, i - base, n, k, strides, bits, oblivious)
+                packed_signature(mine, colors, base, i - base, n, k, strides, bits, oblivious)
                 for w in range(n * (k if oblivious else 1)):
                     same = same and mine[w] == theirs[w]
             else:
-                same = same_vectors(colours, base, i - base, r_base, r - r_base, n, k, strides, salt)
+                same = same_vectors(colors, base, i - base, r_base, r - r_base, n, k, strides, salt)
             if not same:
                 wrong[block] += 1
     return wrong.sum()

@@ -1,4 +1,4 @@
-"""k-WL: colours of k-tuples, folklore (the paper's) and oblivious."""
+"""k-WL: colors of k-tuples, folklore (the paper's) and oblivious."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from osan.wl import relabel, tuple_kernels
 from osan.wl.copies import BYTES_PER_COPY, atomic_types
-from osan.wl.encode import Colours, Encoded, Ints, pointers
+from osan.wl.encode import Colors, Encoded, Ints, pointers
 from osan.wl.settings import Test
 
 # Tuples are handed to threads in runs of about this many (tuple, w) pairs.
@@ -21,12 +21,12 @@ def memory_needed(k: int, n: int) -> int:
 class Tuples:
     """All k-tuples of all graphs: their atomic types and one round of k-WL.
 
-    With phi_j(v, w) the tuple v whose j-th entry is replaced by w, folklore k-WL refines the colour of v by
+    With phi_j(v, w) the tuple v whose j-th entry is replaced by w, folklore k-WL refines the color of v by
     the multiset over w of (C(phi_1(v, w)), ..., C(phi_k(v, w))) (paper, appendix "Weisfeiler-Leman algorithm
     (expanded)"), oblivious k-WL by the k multisets over w of C(phi_j(v, w)) for each j.
     """
 
-    # Whether colours are packed into words to be compared; results do not depend on it.
+    # Whether colors are packed into words to be compared; results do not depend on it.
     pack = True
 
     def __init__(self, encoded: Encoded, test: Test) -> None:
@@ -46,7 +46,7 @@ class Tuples:
             bases.append(np.full(len(begin), self.ptr[graph]))
         return tuple(np.concatenate(part).astype(np.int64) for part in (lengths, ns, starts, bases))  # type: ignore[return-value]
 
-    def start(self) -> Colours:
+    def start(self) -> Colors:
         """atp of every tuple."""
         graph = np.repeat(np.arange(len(self.encoded.sizes)), np.diff(self.ptr))
         index = np.arange(self.ptr[-1]) - self.ptr[graph]
@@ -54,11 +54,11 @@ class Tuples:
         entries = [(index // n ** (self.k - 1 - j)) % n for j in range(self.k)]
         return atomic_types(self.encoded, graph, np.stack(entries, axis=1).astype(np.int32))
 
-    def step(self, colours: Colours, verify: bool) -> tuple[Colours, int]:
-        """One round; returns the new colours and their number."""
-        bits = int(colours.max(initial=0)).bit_length() or 1
+    def step(self, colors: Colors, verify: bool) -> tuple[Colors, int]:
+        """One round; returns the new colors and their number."""
+        bits = int(colors.max(initial=0)).bit_length() or 1
 
-        def mismatches(ids: Colours, first: Ints) -> int:
+        def mismatches(ids: Colors, first: Ints) -> int:
             order = np.argsort(ids, kind="stable")
             blocks = np.linspace(0, len(ids), 2 + len(self._blocks[0])).astype(np.int64)
             return int(
@@ -66,7 +66,7 @@ class Tuples:
                     ids,
                     first,
                     order,
-                    colours,
+                    colors,
                     self.k,
                     blocks,
                     self.ptr,
@@ -82,22 +82,22 @@ class Tuples:
         def hashes(salt: np.uint64) -> relabel.Words:
             salts.append(salt)
             return tuple_kernels.tuple_words(
-                colours, self.k, *self._blocks, self.oblivious, salt, relabel.HASH_MASK
+                colors, self.k, *self._blocks, self.oblivious, salt, relabel.HASH_MASK
             )
 
-        return relabel.exact(hashes, mismatches, colours, verify)
+        return relabel.exact(hashes, mismatches, colors, verify)
 
-    def vertex_colours(self, colours: Colours) -> Colours:
+    def vertex_colors(self, colors: Colors) -> Colors:
         """C(v) = C(v, ..., v) for the vertices of all graphs."""
         diagonal = [
             base + np.arange(n) * sum(n**j for j in range(self.k))
             for base, n in zip(self.ptr[:-1].tolist(), self.encoded.sizes.tolist(), strict=True)
         ]
-        return colours[np.concatenate(diagonal)]
+        return colors[np.concatenate(diagonal)]
 
-    def per_graph(self, colours: Colours) -> tuple[Colours, ...]:
-        """The colours of each graph as an array of shape (n, ..., n)."""
-        parts = np.split(colours, self.ptr[1:-1])
+    def per_graph(self, colors: Colors) -> tuple[Colors, ...]:
+        """The colors of each graph as an array of shape (n, ..., n)."""
+        parts = np.split(colors, self.ptr[1:-1])
         return tuple(
             part.reshape((n,) * self.k) for part, n in zip(parts, self.encoded.sizes.tolist(), strict=True)
         )

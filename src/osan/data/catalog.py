@@ -30,7 +30,7 @@ class Source:
         The splits it can be given, the default first: ``"official"``, ``"random"``, ``"stratified"``.
     folds
         How many official folds there are, 0 if the official split is a single one.
-    normalise
+    normalize
         Whether the paper trains on targets of zero mean and unit variance.
     subset
         Sizes of the parts of a random split of a part of the graphs; 80/10/10 % of all by default.
@@ -47,10 +47,10 @@ class Source:
     kind: Kind
     metric: str
     source: str
-    licence: str
+    license: str
     splits: tuple[str, ...] = ("official",)
     folds: int = 0
-    normalise: bool = False
+    normalize: bool = False
     subset: tuple[int, int, int] | None = None
     downloads: bool = True
     options: Mapping[str, Callable[[Processed], Processed]] = field(default_factory=dict)
@@ -78,24 +78,24 @@ def _ogb(name: str, kind: Kind, metric: str) -> Source:
         kind=kind,
         metric=metric,
         source="Open Graph Benchmark (MoleculeNet), through ogb.graphproppred",
-        licence="MIT",
+        license="MIT",
     )
 
 
-def _tu(name: str, title: str, labels: str, licence: str, **task: object) -> Source:
+def _tu(name: str, title: str, labels: str, license: str, **task: object) -> Source:
     return Source(
         name=name,
         folder=f"TU/{title}",
         files=tuple(f"raw/{title}_{part}.txt" for part in ("A", "graph_indicator", labels)),
         read=partial(published.read_tu_dataset, name=title),
         source=_TU,
-        licence=licence,
+        license=license,
         **task,  # type: ignore[arg-type]
     )
 
 
 def _sat(
-    name: str, folder: str, file: str, source: str, licence: str, url: str = "", sha256: str = ""
+    name: str, folder: str, file: str, source: str, license: str, url: str = "", sha256: str = ""
 ) -> Source:
     return Source(
         name=name,
@@ -106,7 +106,7 @@ def _sat(
         metric="accuracy",
         splits=("stratified", "random"),
         source=source,
-        licence=licence,
+        license=license,
         downloads=bool(url),
     )
 
@@ -122,7 +122,7 @@ _SOURCES = (
         kind="regression",
         metric="mae",
         source="ZINC-12k of benchmarking-gnns, through torch_geometric.datasets.ZINC",
-        licence="MIT (benchmarking-gnns); the compounds: terms of use of the ZINC database",
+        license="MIT (benchmarking-gnns); the compounds: terms of use of the ZINC database",
     ),
     Source(
         name="qm9",
@@ -131,10 +131,10 @@ _SOURCES = (
         read=published.read_qm9,
         kind="regression",
         metric="mae",
-        normalise=True,
+        normalize=True,
         options={"distances": published.with_distances},
         source="QM9 (MoleculeNet), through torch_geometric.datasets.QM9",
-        licence="CC0 (QM9); MIT (MoleculeNet)",
+        license="CC0 (QM9); MIT (MoleculeNet)",
     ),
     _tu(
         "alchemy",
@@ -143,7 +143,7 @@ _SOURCES = (
         "MIT (Alchemy)",
         kind="regression",
         metric="mae",
-        normalise=True,
+        normalize=True,
         splits=("official", "random"),
         subset=published.SUBSET,
     ),
@@ -204,7 +204,7 @@ _SOURCES = (
         folds=5,
         downloads=False,
         source="benchmarking-gnns, circular skip links of Murphy et al. (2019)",
-        licence="MIT",
+        license="MIT",
     ),
 )
 PUBLISHED = {source.name: source for source in _SOURCES}

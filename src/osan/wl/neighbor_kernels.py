@@ -1,4 +1,4 @@
-"""Compiled kernels of refinement by neighbours: arcs, signatures of copies, their hashes and comparison.
+"""Compiled kernels of refinement by neighbors: arcs, signatures of copies, their hashes and comparison.
 
 Copies and the role of hashes are explained in :mod:`osan.wl.kernels`. Arcs that are all alike need no codes:
 ``arc_code`` is empty then.
@@ -59,18 +59,18 @@ def edge_is_there(edge, members, s, edge_mode):  # type: ignore[no-untyped-def]
 
 
 @njit(parallel=True, cache=True)
-def colour_words(colours, salt):  # type: ignore[no-untyped-def]
-    """A hash of every colour, 0 where there is none."""
-    words = np.empty(colours.shape[0], np.uint64)
-    for i in prange(colours.shape[0]):
-        words[i] = mix(np.uint64(colours[i]) ^ salt) if colours[i] >= 0 else np.uint64(0)
+def color_words(colors, salt):  # type: ignore[no-untyped-def]
+    """A hash of every color, 0 where there is none."""
+    words = np.empty(colors.shape[0], np.uint64)
+    for i in prange(colors.shape[0]):
+        words[i] = mix(np.uint64(colors[i]) ^ salt) if colors[i] >= 0 else np.uint64(0)
     return words
 
 
 @njit(parallel=True, cache=True)
-def neighbour_words(  # type: ignore[no-untyped-def]
+def neighbor_words(  # type: ignore[no-untyped-def]
     places,
-    colours,
+    colors,
     copy_ptr,
     first_vertex,
     arc_ptr,
@@ -84,11 +84,11 @@ def neighbour_words(  # type: ignore[no-untyped-def]
 ):
     """Hash of (C(v, s), multiset of (C(u, s), code of the arc) over the arcs at v) for the given copies.
 
-    ``places`` ascend and have colours.
+    ``places`` ascend and have colors.
     """
     size = places.shape[0]
     words = np.empty(size, np.uint64)
-    of_colour = colour_words(colours, salt)
+    of_color = color_words(colors, salt)
     for block in prange((size + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         s = np.searchsorted(copy_ptr, places[start], side="right") - 1
@@ -100,25 +100,25 @@ def neighbour_words(  # type: ignore[no-untyped-def]
             vertex = first_vertex[s] + (i - base)
             total = np.uint64(0)
             for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
-                word = of_colour[base + arc_target[a]]
+                word = of_color[base + arc_target[a]]
                 if arc_code.shape[0]:
                     word *= mix(np.uint64(arc_code[a]) ^ salt) | np.uint64(1)
                 if edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode):
                     total += word
-            words[j] = mix(mix(total ^ salt) + np.uint64(colours[i])) & mask
+            words[j] = mix(mix(total ^ salt) + np.uint64(colors[i])) & mask
     return words
 
 
 @njit(inline="always", cache=True)
-def sorted_neighbours(  # type: ignore[no-untyped-def]
-    buffer, colours, base, vertex, s, arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode
+def sorted_neighbors(  # type: ignore[no-untyped-def]
+    buffer, colors, base, vertex, s, arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode
 ):
-    """Fill ``buffer`` with the sorted (colour, arc code) words at one copy; returns their number."""
+    """Fill ``buffer`` with the sorted (color, arc code) words at one copy; returns their number."""
     count = 0
     for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
-        colour = colours[base + arc_target[a]]
-        if colour >= 0 and (edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode)):
-            buffer[count] = pair(colour, arc_code[a] if arc_code.shape[0] else np.int32(0))
+        color = colors[base + arc_target[a]]
+        if color >= 0 and (edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode)):
+            buffer[count] = pair(color, arc_code[a] if arc_code.shape[0] else np.int32(0))
             count += 1
     if count <= 24:
         for j in range(1, count):
@@ -134,11 +134,11 @@ def sorted_neighbours(  # type: ignore[no-untyped-def]
 
 
 @njit(parallel=True, cache=True)
-def neighbour_mismatches(  # type: ignore[no-untyped-def]
+def neighbor_mismatches(  # type: ignore[no-untyped-def]
     ids,
     first,
     places,
-    colours,
+    colors,
     copy_ptr,
     first_vertex,
     arc_ptr,
@@ -167,16 +167,16 @@ def neighbour_mismatches(  # type: ignore[no-untyped-def]
                 s += 1
             if r == i:
                 continue
-            if colours[r] != colours[i]:
+            if colors[r] != colors[i]:
                 wrong[block] += 1
                 continue
             t = np.searchsorted(copy_ptr, r, side="right") - 1
-            n_mine = sorted_neighbours(
-                mine, colours, copy_ptr[s], first_vertex[s] + i - copy_ptr[s], s,
+            n_mine = sorted_neighbors(
+                mine, colors, copy_ptr[s], first_vertex[s] + i - copy_ptr[s], s,
                 arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode,
             )  # fmt: skip
-            n_theirs = sorted_neighbours(
-                theirs, colours, copy_ptr[t], first_vertex[t] + r - copy_ptr[t], t,
+            n_theirs = sorted_neighbors(
+                theirs, colors, copy_ptr[t], first_vertex[t] + r - copy_ptr[t], t,
                 arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode,
             )  # fmt: skip
             same = n_mine == n_theirs

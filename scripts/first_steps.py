@@ -237,7 +237,7 @@ def main(words: Sequence[str] | None = None) -> int:
     table = given.out or given.check
     known = read_table(table) if table.exists() else {}
     settings = all_settings()
-    bad = 0
+    bad = done = 0
     for key in known if given.check else settings:
         if (given.only and not any(word in key for word in given.only)) or (given.out and key in known):
             continue
@@ -249,13 +249,13 @@ def main(words: Sequence[str] | None = None) -> int:
             wrong = differences(known[key], row) if given.check else []
             if given.out:
                 write_row(given.out, row)
-        bad += bool(wrong)
+        bad, done = bad + bool(wrong), done + 1
         print(f"{key}: {'; '.join(wrong) or 'ok'} ({time.perf_counter() - start:.1f} s)", flush=True)
     if given.check and not given.only:
         for key in settings.keys() - known.keys():
             print(f"{key}: not in {given.check}")
             bad += 1
-    print(f"{bad} of {len(known)} differ" if given.check else f"written to {given.out}")
+    print(f"{bad} of {done} differ" if given.check else f"written to {given.out}")
     return int(bad > 0)
 
 

@@ -104,11 +104,11 @@ set = {{"data.targets" = ["logS"], "data.split" = "part"}}
     [
         (
             "[[groups]]\nruns = ['nowhere.csv/gin/baseline']",
-            "'nowhere.csv' is neither a file nor one of zinc",
+            "'nowhere.csv' expected a file, a folder or one of zinc",
         ),
         (
             "[[groups]]\nruns = ['a/b.csv/gin/imle/delete-1-edge/x3']",
-            "'a/b.csv' is neither a file nor one of",
+            "'a/b.csv' expected a file, a folder or one of",
         ),
         (
             "[[groups]]\nruns = ['exp/gin/baseline']\nset = {'data.dataset' = 'expp'}",

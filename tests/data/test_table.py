@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from osan.data.table import number, read_table
+from osan.data.formats.table import number, read_table
 from osan.errors import OsanError
 
 

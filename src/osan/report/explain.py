@@ -123,7 +123,7 @@ def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[D
 
 def _molecule(smiles: str, info: TaskInfo) -> Data:
     """A molecule with the features that the network was trained on, where these are OGB's."""
-    from osan.data.molecules import featurize
+    from osan.data.custom.molecules import featurize
 
     if not takes_molecules(info):
         raise OsanError(

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.data.custom.graphs import METRIC, class_targets
+from osan.data.custom.splits import Wanted, check_folds, custom_split
 from osan.data.flat import flatten
-from osan.data.own import METRIC, class_targets
-from osan.data.own_splits import Wanted, check_folds, own_split
+from osan.data.formats.table import Table, has_column, is_missing, number, read_table
 from osan.data.splits import Split, given_split, scaffold_split
-from osan.data.table import Table, has_column, is_missing, number, read_table
 from osan.data.task import Features, Kind, Task, make_task
 from osan.errors import OsanError
 from osan.files import written_whole
@@ -100,7 +100,7 @@ def load_table(
     if extra or split == "scaffold":
         parts, words = _split_of_rows(table, smiles, str(split), rows), str(split)
     else:
-        parts, words = own_split(
+        parts, words = custom_split(
             split,
             graphs.tensors["y"],
             kind,

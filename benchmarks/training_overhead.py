@@ -17,7 +17,7 @@ import torch
 from lightning.pytorch import Callback
 
 from osan.data import FlatLoader
-from osan.experiments.recipes import recipe
+from osan.experiments import recipe
 from osan.training.build import build
 from osan.training.module import Learner
 from osan.training.run import fit

@@ -10,12 +10,12 @@ import numba
 import numpy as np
 
 from osan.errors import OsanError
-from osan.graphs import as_graph
+from osan.graphs import GraphLike, as_graph
 from osan.wl.coloring import Coloring
 from osan.wl.encode import Colors, Encoded, Ints, encode
-from osan.wl.plan import check_memory, make_plan, updates
+from osan.wl.limits import require_memory, updates_per_round
 from osan.wl.relabel import multisets
-from osan.wl.settings import Test, make_test
+from osan.wl.settings import WLTest, make_test
 from osan.wl.steps import Progress, iterate
 
 # Below this many updates a round a second thread saves a quarter of the time at most, and waiting for it
@@ -24,8 +24,8 @@ SMALL = 1 << 18
 
 
 def refine(
-    graphs: Sequence[Any],
-    test: str | Test = "wl",
+    graphs: Sequence[GraphLike],
+    test: str | WLTest = "wl",
     k: int | None = None,
     *,
     rounds: int | None = None,
@@ -42,7 +42,7 @@ def refine(
         networkx graphs (vertex and edge attribute ``label`` if present), PyG ``Data``, or
         :class:`osan.graphs.Graph`; all directed or all undirected.
     test, k, settings
-        The test: a name and the settings of :class:`osan.wl.Test`, or a ``Test``.
+        The test: a name and the settings of :class:`osan.wl.WLTest`, or a ``WLTest``.
     rounds
         Stop after this many rounds; ``None`` refines until stable.
     history
@@ -73,9 +73,9 @@ def refine(
 
 
 def distinguishes(
-    g: Any,
-    h: Any,
-    test: str | Test = "wl",
+    g: GraphLike,
+    h: GraphLike,
+    test: str | WLTest = "wl",
     k: int | None = None,
     *,
     rounds: int | None = None,
@@ -99,16 +99,16 @@ def distinguishes(
     return differ or not coloring.same(0, 1)
 
 
-def _prepare(graphs: Sequence[Any], rounds: int | None) -> Encoded:
+def _prepare(graphs: Sequence[GraphLike], rounds: int | None) -> Encoded:
     if rounds is not None and rounds < 0:
-        raise OsanError(f"rounds is {rounds}; it must be at least 0")
+        raise OsanError(f"rounds: expected at least 0, got {rounds}")
     if not isinstance(graphs, Sequence):
         _refuse_single(graphs)
     return encode([as_graph(graph) for graph in graphs])
 
 
 def _refuse_single(graphs: Any) -> None:
-    """Raise for a graph in the place of a list: networkx would hand out its vertices."""
+    """Raise for one graph instead of a list: iterating over a networkx graph would give its vertices."""
     try:
         single = as_graph(graphs)
     except OsanError:
@@ -118,7 +118,7 @@ def _refuse_single(graphs: Any) -> None:
 
 def _run(
     encoded: Encoded,
-    test: Test,
+    test: WLTest,
     rounds: int | None,
     history: bool,
     max_memory: int | None,
@@ -126,9 +126,9 @@ def _run(
     early: bool,
 ) -> tuple[Coloring, bool]:
     """Run a test; with ``early``, also stop as soon as two graphs provably differ (then True)."""
-    check_memory(test, encoded, max_memory)
-    with _threads(updates(test, encoded)):
-        plan = make_plan(encoded, test)
+    require_memory(test, encoded, max_memory)
+    with _threads(updates_per_round(test, encoded)):
+        plan = test.builder.build(encoded, test)
         # After a given number of rounds the verdict is that of the colors then.
         differ = plan.differ if early and rounds is None else None
         trail, done, stable, found = iterate(plan.start, plan.step, rounds, history, progress, differ)
@@ -155,7 +155,7 @@ def _split(values: Colors | None, ptr: Ints) -> tuple[Colors, ...] | None:
 
 @contextmanager
 def _threads(work: int) -> Iterator[None]:
-    """One thread for little work, all that numba was given for more."""
+    """Use one thread for little work, and all threads that numba may use for more."""
     given = numba.get_num_threads()
     numba.set_num_threads(given if work > SMALL else 1)
     try:

@@ -13,6 +13,7 @@ import torch
 
 from osan.bags.bag import SubgraphBag
 from osan.errors import OsanError
+from osan.extras import rdkit
 from osan.graphs.panels import panels
 
 _GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
@@ -108,15 +109,11 @@ def _draw_one(
 
 def _molecule(smiles: str, bag: SubgraphBag, graph: int) -> tuple[dict[int, Any], dict[int, str]]:
     """Coordinates and element symbols of the atoms, which are the vertices of the graph in order."""
-    try:
-        from rdkit import Chem
-        from rdkit.Chem import rdDepictor
-    except ImportError:
-        raise OsanError("drawing molecules needs RDKit, which is not installed: pip install rdkit") from None
-    molecule = Chem.MolFromSmiles(smiles)
+    kit = rdkit("drawing molecules")
+    molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise OsanError(f"smiles: RDKit cannot read {smiles!r}")
-    rdDepictor.Compute2DCoords(molecule)
+    kit.Chem.rdDepictor.Compute2DCoords(molecule)
     atoms = molecule.GetNumAtoms()
     seen = bag.vertex[bag.graph[bag.subgraph] == graph].tolist()
     # A bag does not say where a graph of a batch begins, only the first is known to begin with vertex 0.

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Attempt(NamedTuple, Generic[Result]):
-    """What a computation returned (``None`` if it did not fit into memory), its seconds, and why it did not."""
+    """The result of a computation (``None`` if it did not fit into memory), its time, and why it did not."""
 
     result: Result | None
     seconds: float

@@ -26,8 +26,8 @@ class Coloring:
         C(g), one array per graph; ``None`` where the test forms no color of a subgraph.
     colors
         What was refined, one array per graph: shape ``(n,)`` for 1-WL and ``"kernel"``, whose ego-nets start
-        again in every round, ``(n, ..., n)`` for k-WL, else ``(subgraphs, n)`` with C(v, g), -1 where v is not
-        in g.
+        again in every round, ``(n, ..., n)`` for k-WL, else ``(subgraphs, n)`` with C(v, g), -1 where v is
+        not in g.
     subgraphs
         The chosen vertices, edges or centers of each subgraph, one array ``(subgraphs, k)`` per graph; padded
         with -1 where a graph has fewer than k.

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any
 
 from osan.errors import OsanError
+from osan.figures import panels
 from osan.graphs import as_graph, to_networkx
-from osan.graphs.panels import panels
 from osan.wl.coloring import Coloring
 from osan.wl.encode import Colors
 

@@ -135,7 +135,9 @@ def _unseparated(graphs: Sequence[GraphLike], test: WLTest, max_memory: int | No
     return refine(graphs, test, max_memory=max_memory).unseparated_pairs()
 
 
-def separates_more(graphs: Sequence[GraphLike], one: WLTest, other: WLTest, *, max_memory: int | None = None) -> int:
+def separates_more(
+    graphs: Sequence[GraphLike], one: WLTest, other: WLTest, *, max_memory: int | None = None
+) -> int:
     """How many pairs of the given graphs ``one`` separates although ``other`` does not."""
     colors = refine(graphs, one, max_memory=max_memory).graph_colors.astype(np.int64)
     coarse = refine(graphs, other, max_memory=max_memory).graph_colors.astype(np.int64)

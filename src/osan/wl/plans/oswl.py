@@ -52,9 +52,7 @@ def _dss(encoded: Encoded, test: WLTest) -> Plan:
 
 
 def _cost(test: WLTest, n: int, m: int) -> Cost:
-    return copies_cost(
-        count_chosen(test, n, m), n, m, width=test.k, pairs=bool(test.ordered) and test.k > 0
-    )
+    return copies_cost(count_chosen(test, n, m), n, m, width=test.k, pairs=bool(test.ordered) and test.k > 0)
 
 
 def ball(test: WLTest) -> str:

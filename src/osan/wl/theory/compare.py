@@ -28,14 +28,17 @@ GraphPair = tuple[Graph, Graph]
 
 
 def separates(pair: GraphPair, test: WLTest) -> Callable[[int | None], bool]:
+    """That a test separates a pair."""
     return lambda limit: distinguishes(*pair, test, max_memory=limit)
 
 
 def both(k: int) -> tuple[WLTest, WLTest]:
+    """k-OSWL and vertex-subgraph k-OSWL."""
     return WLTest("oswl", k), WLTest("vs-oswl", k)
 
 
 def sometimes_more(one: WLTest, other: WLTest, pair: GraphPair) -> Callable[[int | None], bool]:
+    """That ``one`` separates a pair and ``other`` does not."""
     return lambda limit: (
         distinguishes(*pair, one, max_memory=limit) and not distinguishes(*pair, other, max_memory=limit)
     )
@@ -53,10 +56,12 @@ def collection(largest: int = 7) -> list[Graph]:
 
 
 def _never_more(one: WLTest, other: WLTest, largest: int = 7) -> Callable[[int | None], bool]:
+    """That ``one`` separates no pair of the collection that ``other`` does not."""
     return lambda limit: separates_more(collection(largest), one, other, max_memory=limit) == 0
 
 
 def sometimes_more_in_collection(one: WLTest, other: WLTest) -> Callable[[int | None], bool]:
+    """That ``one`` separates some pair of the collection that ``other`` does not."""
     return lambda limit: separates_more(collection(), one, other, max_memory=limit) > 0
 
 

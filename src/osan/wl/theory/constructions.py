@@ -53,9 +53,7 @@ def cfi_checks() -> Iterator[Check]:
             )
         # Not in the paper: k - 1 is the feedback vertex number of K_{k+1}, and one less does not suffice.
         for test in both(k - 2):
-            yield Check(
-                "(beyond the paper)", f"{test} does not separate", name, False, separates(pair, test)
-            )
+            yield Check("(beyond the paper)", f"{test} does not separate", name, False, separates(pair, test))
 
 
 def fuerer_checks() -> Iterator[Check]:
@@ -130,11 +128,17 @@ def backbone_checks() -> Iterator[Check]:
         pair = backbone_pair(k)
         name = f"backbone X_{k}, Y_{k} (n = {pair[0].num_vertices})"
         yield Check(
-            "Proposition foc", f"{k + 1}-WL separates", name, True, separates(pair, WLTest("wl", k + 1)), k > 1
+            "Proposition foc",
+            f"{k + 1}-WL separates",
+            name,
+            True,
+            separates(pair, WLTest("wl", k + 1)),
+            k > 1,
         )
-        for test in (WLTest("vs-oswl", k), WLTest("oswl", k)):
+        places = ("(per vertex)", "Proposition pwlweakerthankplus1wl")
+        for place, test in reversed(list(zip(places, both(k), strict=True))):
             yield Check(
-                "Proposition pwlweakerthankplus1wl" if test.name == "vs-oswl" else "(per vertex)",
+                place,
                 f"{test} does not separate",
                 name,
                 False,

@@ -44,9 +44,8 @@ def test_no_place_for_a_cache():
 
 FORKED = """
     import multiprocessing, sys
-    import networkx as nx, numba
+    import networkx as nx
     from osan import wl
-    from osan.wl import refine as room
 
     def separates(seed):
         pair = [nx.random_regular_graph(3, 40, seed=seed + s) for s in (0, 50)]

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING
 
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
+from osan.memory import require_free
 
 if TYPE_CHECKING:
     import networkx as nx
+
+# What a vertex, or an end of an edge, takes in the dictionaries of networkx, measured.
+_BYTES_PER_VERTEX = 250
 
 
 def from_networkx(graph: nx.Graph) -> Graph:
@@ -49,6 +53,11 @@ def to_networkx(graph: Graph) -> nx.Graph:
     """
     import networkx as nx
 
+    require_free(
+        _BYTES_PER_VERTEX * (graph.num_vertices + 2 * graph.num_edges),
+        f"{graph!r} as a networkx graph",
+        "use the osan Graph",
+    )
     pairs = [tuple(pair) for pair in graph.edges.tolist()]
     distinct = set(pairs) if graph.directed else {tuple(sorted(pair)) for pair in pairs}
     parallel = len(distinct) < len(pairs)

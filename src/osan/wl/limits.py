@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from osan import memory
-from osan.wl.encode import Encoded
+from osan.graphs import Graph
 from osan.wl.settings import WLTest
 
 # Smaller values of k that a message suggests are searched for among these; k beyond them never fits.
 _MAX_K = 64
 
 
-def require_memory(test: WLTest, encoded: Encoded, limit: int | None) -> None:
+def require_memory(test: WLTest, graphs: Sequence[Graph], limit: int | None) -> None:
     """Raise :class:`osan.errors.TooLarge`, with numbers, if the test needs more memory than allowed."""
-    sizes, edges = encoded.sizes.tolist(), np.diff(encoded.edge_ptr).tolist()
+    sizes, edges = [g.num_vertices for g in graphs], [g.num_edges for g in graphs]
 
     def needed_for(test: WLTest) -> int:
         cost = test.builder.cost
@@ -25,7 +24,7 @@ def require_memory(test: WLTest, encoded: Encoded, limit: int | None) -> None:
     needed, allowed = needed_for(test), memory.allowance(limit)
     if needed <= allowed:
         return
-    worst = int(np.argmax(sizes))
+    worst = sizes.index(max(sizes))
     n, m = sizes[worst], edges[worst]
     cost = test.builder.cost
     # The largest graph, equally dense and as often, that the limit admits.
@@ -45,8 +44,7 @@ def require_memory(test: WLTest, encoded: Encoded, limit: int | None) -> None:
     memory.require(needed, limit, what, hint)
 
 
-def updates_per_round(test: WLTest, encoded: Encoded) -> int:
+def updates_per_round(test: WLTest, graphs: Sequence[Graph]) -> int:
     """How many colors, or pairs of a tuple and a vertex that replaces an entry, a round looks at."""
-    edges = np.diff(encoded.edge_ptr).tolist()
     cost = test.builder.cost
-    return sum(cost(test, n, m).updates for n, m in zip(encoded.sizes.tolist(), edges, strict=True))
+    return sum(cost(test, g.num_vertices, g.num_edges).updates for g in graphs)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
+from osan.compiled import one_thread
 from osan.errors import OsanError
-from osan.graphs import GraphLike, as_graph
+from osan.graphs import Graph, GraphLike, as_graph
 from osan.wl.coloring import Coloring
-from osan.wl.encode import Colors, Encoded, Ints, encode
+from osan.wl.encode import Colors, Ints, encode
 from osan.wl.limits import require_memory, updates_per_round
 from osan.wl.relabel import multisets
 from osan.wl.settings import WLTest, make_test
@@ -68,8 +67,8 @@ def refine(
     False
     """
     chosen = make_test(test, k, **settings)
-    encoded = _prepare(graphs, rounds)
-    return _run(encoded, chosen, rounds, history, max_memory, progress, early=False)[0]
+    plain = _prepare(graphs, rounds)
+    return _run(plain, chosen, rounds, history, max_memory, progress, early=False)[0]
 
 
 def distinguishes(
@@ -94,17 +93,17 @@ def distinguishes(
     [False, True]
     """
     chosen = make_test(test, k, **settings)
-    encoded = _prepare([g, h], rounds)
-    coloring, differ = _run(encoded, chosen, rounds, False, max_memory, progress, early=True)
+    plain = _prepare([g, h], rounds)
+    coloring, differ = _run(plain, chosen, rounds, False, max_memory, progress, early=True)
     return differ or not coloring.same(0, 1)
 
 
-def _prepare(graphs: Sequence[GraphLike], rounds: int | None) -> Encoded:
+def _prepare(graphs: Sequence[GraphLike], rounds: int | None) -> list[Graph]:
     if rounds is not None and rounds < 0:
         raise OsanError(f"rounds: expected at least 0, got {rounds}")
     if not isinstance(graphs, Sequence):
         _refuse_single(graphs)
-    return encode([as_graph(graph) for graph in graphs])
+    return [as_graph(graph) for graph in graphs]
 
 
 def _refuse_single(graphs: Any) -> None:
@@ -117,7 +116,7 @@ def _refuse_single(graphs: Any) -> None:
 
 
 def _run(
-    encoded: Encoded,
+    graphs: list[Graph],
     test: WLTest,
     rounds: int | None,
     history: bool,
@@ -126,8 +125,9 @@ def _run(
     early: bool,
 ) -> tuple[Coloring, bool]:
     """Run a test; with ``early``, also stop as soon as two graphs provably differ (then True)."""
-    require_memory(test, encoded, max_memory)
-    with _threads(updates_per_round(test, encoded)):
+    require_memory(test, graphs, max_memory)
+    encoded = encode(graphs)
+    with one_thread(updates_per_round(test, graphs) <= SMALL):
         plan = test.builder.build(encoded, test)
         # After a given number of rounds the verdict is that of the colors then.
         differ = plan.differ if early and rounds is None else None
@@ -151,14 +151,3 @@ def _run(
 
 def _split(values: Colors | None, ptr: Ints) -> tuple[Colors, ...] | None:
     return None if values is None else tuple(np.split(values, ptr[1:-1]))
-
-
-@contextmanager
-def _threads(work: int) -> Iterator[None]:
-    """Use one thread for little work, and all threads that numba may use for more."""
-    given = numba.get_num_threads()
-    numba.set_num_threads(given if work > SMALL else 1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(given)

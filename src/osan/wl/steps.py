@@ -47,7 +47,9 @@ def neighbors_step(encoded: Encoded, copies: Copies) -> Step:
         where = (colors, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
         return split_classes(
             colors,
-            lambda places, salt: neighbor_kernels.neighbor_words(places, *where, salt, relabel.HASH_MASK),
+            lambda places, salt: neighbor_kernels.neighbor_words(
+                places, neighbor_kernels.color_words(colors, salt), *where, salt, relabel.HASH_MASK
+            ),
             lambda places, ids, first: neighbor_kernels.neighbor_mismatches(
                 ids, first, places, *where, encoded.max_degree
             ),

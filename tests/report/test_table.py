@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from osan.errors import OsanError
 from osan.experiments import recipe
 from osan.experiments.figures import tables
-from osan.report.formats import comma_separated, latex, markdown
 from osan.report.runs import by_name, find_runs, mean_std, read_run, summarize
-from osan.report.table import headings, rows_of, table_lines
+from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
 
 
 def test_means_and_deviations_beside_the_paper(molesol):

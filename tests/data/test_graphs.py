@@ -48,7 +48,7 @@ def test_graph6_with_labels(graph6, tmp_path):
         (b"1\n" * 11, "regression", r"labels\.txt, line 11: expected 10 lines"),
         (b"1\n" * 4 + b"x\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected a number, got 'x'"),
         (b"1\n" * 4 + b"1 2\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected 1 values, got 2"),
-        (b"1\n" * 4 + b"\xff\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: not UTF-8"),
+        (b"1\n" * 4 + b"\xff\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected UTF-8 text"),
         (b"0\n" * 9 + b"2\n", "binary", r"graph 9: a binary target must be 0 or 1, got \[2\.0\]"),
         (b"0 1\n" * 10, "multiclass", "one class per line"),
         (b"a\n" * 10, "multiclass", "at least two classes"),

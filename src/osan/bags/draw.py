@@ -13,6 +13,7 @@ import torch
 
 from osan.bags.bag import SubgraphBag
 from osan.errors import OsanError
+from osan.extras import rdkit
 from osan.graphs.panels import panels
 
 _GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
@@ -104,15 +105,11 @@ def _draw_one(
 
 def _molecule(smiles: str, bag: SubgraphBag, graph: int) -> tuple[dict[int, Any], dict[int, str]]:
     """Coordinates and element symbols of the atoms, by vertex."""
-    try:
-        from rdkit import Chem
-        from rdkit.Chem import rdDepictor
-    except ImportError:
-        raise OsanError("smiles: needs RDKit; install it with pip install 'osan[molecules]'") from None
-    molecule = Chem.MolFromSmiles(smiles)
+    kit = rdkit("drawing molecules")
+    molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise OsanError(f"smiles: expected a string that RDKit can read, got {smiles!r}")
-    rdDepictor.Compute2DCoords(molecule)
+    kit.Chem.rdDepictor.Compute2DCoords(molecule)
     atoms = molecule.GetNumAtoms()
     seen = bag.vertex[bag.graph[bag.subgraph] == graph].tolist()
     # A bag does not store where a graph begins; only graph 0 is known to begin with vertex 0.

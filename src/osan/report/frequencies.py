@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from osan.data import flatten
 from osan.errors import OsanError
+from osan.extras import rdkit
 from osan.selection import Policy
 from osan.training.prediction import takes_molecules
 from osan.training.run import load_model
@@ -132,13 +133,9 @@ def _molecule(smiles: str, info: TaskInfo) -> Data:
             f"graph: expected a position in the test split of {info.dataset}, whose graphs do not have OGB's "
             f"features of molecules, got {smiles!r}"
         )
-    try:
-        from rdkit import Chem
-        from rdkit.rdBase import BlockLogs
-    except ImportError:
-        raise OsanError("graph: SMILES need RDKit; install it with pip install 'osan[molecules]'") from None
-    with BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
+    kit = rdkit("reading SMILES")
+    with kit.rdBase.BlockLogs():
+        molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         raise OsanError(f"graph: expected a position in the test split or a SMILES string, got {smiles!r}")
     return featurize(molecule, torch.zeros(1, info.num_targets))

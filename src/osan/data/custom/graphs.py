@@ -15,11 +15,12 @@ from osan.data.convert import from_graphs
 from osan.data.custom.splits import Wanted, custom_split
 from osan.data.flat import FlatDataset, flatten
 from osan.data.formats.saved import plain_list, read_pt
-from osan.data.formats.table import number, read_text
+from osan.data.formats.table import number
 from osan.data.formats.tu import read_tu
 from osan.data.splits import Split
 from osan.data.task import Alphabets, Features, Kind, Task, make_task
 from osan.errors import OsanError
+from osan.files import read_text
 from osan.graphs import read_graphs
 
 METRIC = {"regression": "mae", "binary": "accuracy", "multiclass": "accuracy"}

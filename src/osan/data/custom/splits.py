@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from osan.data.formats.saved import load_safely
-from osan.data.formats.table import read_text
 from osan.data.splits import PARTS, SYNONYMS, Split, checked, given_split, random_split, stratified_fold
 from osan.data.task import Kind
 from osan.errors import OsanError
+from osan.files import read_text
 
 # Of what a pickled array of integers is made, in files of numpy 1, too.
 _RECONSTRUCT = np.zeros(0).__reduce__()[0]

@@ -301,7 +301,7 @@ def test_bad_settings(options, message):
 
 
 def test_missing_upstream_and_wrong_losses():
-    with pytest.raises(OsanError, match="upstream: expected a module .*, got None"):
+    with pytest.raises(OsanError, match=r"upstream: expected a module .*, got None"):
         DataDrivenOSAN(None, OSAN(8, 1, 1), "delete 1 vertex")
     batch = Batch.from_data_list(graphs())
     upstream = Upstream(2, 8, encoder=Numerical(1, 8))
@@ -317,9 +317,7 @@ def test_missing_upstream_and_wrong_losses():
 def test_a_model_of_graphs_is_no_downstream_network():
     for model in (nn.Linear(1, 1), GIN(1, 8, 2)):
         name = type(model).__name__
-        with pytest.raises(
-            OsanError, match=rf"a batch and a bag, got {name}; .*OnSubgraphs\({name}\("
-        ):
+        with pytest.raises(OsanError, match=rf"a batch and a bag, got {name}; .*OnSubgraphs\({name}\("):
             DataDrivenOSAN(Upstream(1, 8), model, "delete 1 vertex")
 
     class Raises(nn.Module):

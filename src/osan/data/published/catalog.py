@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from osan.data.metrics import Kind
 from osan.data.published import readers, texts
 from osan.data.published.cache import Processed
 from osan.data.published.paths import files_under
+from osan.words import Kind
 
 _OSAN = "https://raw.githubusercontent.com/chendiqian/OSAN/3aa3cabc73c8c54357929347631aae0e6fa44deb/datasets"
 _TU = "TU Dortmund graph kernel collection, through torch_geometric.datasets.TUDataset"

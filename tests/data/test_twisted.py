@@ -124,7 +124,7 @@ def test_task_has_every_graph_in_every_split():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be from 1 to 3, got 0"),
+        ({"k": 0}, "k: expected 1 to 3, got 0"),
         ({"k": 4}, "got 4"),
         ({"copies": 2}, "at least 3"),
         ({"num_pairs": 0}, "at least 1"),

@@ -17,7 +17,8 @@ from osan.graphs.text import looks_like_sat_pairs, parse_edge_list, parse_sat_pa
 
 Format = Literal["graph6", "edges", "sat", "table", "smiles", "gml", "graphml"]
 
-_SUFFIXES: dict[str, Format] = {
+# The format of a file by its suffix.
+SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".g6", ".s6", ".d6", ".graph6", ".sparse6", ".digraph6"), "graph6"),
     **dict.fromkeys((".edges", ".edgelist", ".el"), "edges"),
     **dict.fromkeys((".smi", ".smiles"), "smiles"),
@@ -146,7 +147,7 @@ def _format(path: Path, content: bytes) -> Format:
             f"{path}: expected a format of read_graphs, got a {suffix} file; read it with "
             f"networkx.{_FOREIGN[suffix]}, and pass the graph or write it with networkx.write_graph6"
         )
-    kind = _SUFFIXES.get(suffix) or _sniff(content)
+    kind = SUFFIXES.get(suffix) or _sniff(content)
     if kind is not None:
         return kind
     return "sat" if looks_like_sat_pairs(_lines(path, content)) else "edges"

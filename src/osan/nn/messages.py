@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import torch
 from torch import Tensor
+
+from osan import compiled as numba
 
 
 @numba.njit(cache=True, nogil=True)

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d
 
+from osan import compiled as numba
 from osan.errors import OsanError
 
 Activation = Callable[[Tensor], Tensor]

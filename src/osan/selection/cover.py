@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from osan import compiled as numba
 from osan.selection.ground import GroundSet
 from osan.selection.topk import ranks, top
 

@@ -10,10 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import FlatDataset
+from osan.data import FlatDataset, FlatLoader
 from osan.nn import DataDrivenOSAN
 from osan.selection import Noise, agreement
-from osan.training.batches import Batches
 from osan.training.build import predict
 from osan.training.module import Learner
 from osan.training.scores import score
@@ -51,7 +50,7 @@ def predictions(
     """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``."""
     device = next(learner.model.parameters()).device
     with evaluating(learner, samples, noise):
-        parts = [learner(batch.to(device)).cpu() for batch in Batches(graphs, batch_size)]
+        parts = [learner(batch.to(device)).cpu() for batch in FlatLoader(graphs, batch_size)]
     return torch.cat(parts)
 
 
@@ -64,7 +63,7 @@ def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     device = next(learner.model.parameters()).device
     joined, parts = [], []
     with evaluating(learner):
-        for batch in Batches(graphs, batch_size):
+        for batch in FlatLoader(graphs, batch_size):
             first, out = predict(learner.model, batch.to(device))
             each = torch.stack(out.each if out is not None else (first,))
             joined.append(learner.renormalized(first).cpu())
@@ -90,7 +89,7 @@ def sample_agreement(
     device = next(model.parameters()).device
     excess = most = 0.0
     with evaluating(learner, noise=noise):
-        for batch in Batches(graphs, batch_size):
+        for batch in FlatLoader(graphs, batch_size):
             _, selected = model.drawn(batch.to(device), samples)
             parts = agreement([one.choice for one in selected], selected[0].problem.ground)
             excess, most = excess + parts[0].sum().item(), most + parts[1].sum().item()
@@ -131,7 +130,7 @@ def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) ->
         for _ in range(REPEATS):
             start = time.perf_counter()
             total = torch.zeros((), device=device)
-            for batch in Batches(graphs, batch_size):
+            for batch in FlatLoader(graphs, batch_size):
                 moved = batch.to(device)
                 total += learner.losses(predict(learner.model, moved)[0], moved.y).sum()
             total.item()  # waits for the device

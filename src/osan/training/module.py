@@ -14,10 +14,10 @@ from torch.optim import Adam
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
+from osan.data.loader import mix_seed
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN
 from osan.selection.ground import GroundSet
-from osan.training.batches import mixed
 from osan.training.build import Model, predict
 from osan.training.scores import Score, losses_per_graph
 from osan.training.settings import Settings, TrainingSettings
@@ -114,7 +114,7 @@ class Learner(LightningModule):
         self.log(self.monitor, value)
 
     def on_train_epoch_start(self) -> None:
-        seed = mixed(self.settings.seed, self.current_epoch)
+        seed = mix_seed(self.settings.seed, self.current_epoch)
         torch.manual_seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
         random.seed(seed)

@@ -11,25 +11,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import Features, Normalization, Task, load, load_graphs, load_table, names
-from osan.data.formats.table import has_column, is_table
+from osan.data import Features, Normalization, Task, load
+from osan.data.formats.table import has_column
+from osan.data.loading import content_of, find_path
+from osan.data.metrics import Kind, metrics_for
 from osan.errors import OsanError
 from osan.training.settings import Settings
 
-_METRICS = {
-    "regression": ("mae", "rmse"),
-    "binary": ("accuracy", "rocauc"),
-    "multiclass": ("accuracy",),
-}
-
 
 def load_task(settings: Settings, data: Path | None = None, rejected: Path | None = None) -> Task:
-    """The task that the settings name: a known dataset, a table of molecules, or a file of graphs.
+    """Load the task of the settings: a named dataset, a table of molecules, or a file of graphs.
 
     Parameters
     ----------
     settings
-        Those of the run; the seed counts where ``data.fold`` is ``"seed"``.
+        The settings of the run; its seed determines the fold if ``data.fold`` is ``"seed"``.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     rejected
@@ -44,27 +40,16 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
         "fold": fold,
         "seed": seed,
         "validate_on_test": wanted.validate_on_test,
+        "metric": wanted.metric,
     }
-    path = own_file(wanted.dataset)
-    if path is None:
-        task = load(wanted.dataset, data, **chosen, **wanted.options)
-    elif wanted.options:
-        raise OsanError(f"data.options: {path} has none, got {', '.join(wanted.options)}")
-    elif not is_table(path):
-        task = load_graphs(path, labels=wanted.labels, kind=wanted.kind, **chosen)
-    elif wanted.labels is not None:
-        raise OsanError(
-            f"data.labels: the targets of {path} are columns (data.targets), got {wanted.labels!r}"
-        )
-    else:
-        task = load_table(
-            path, wanted.smiles, wanted.targets or ["y"], kind=wanted.kind, rejected=rejected, **chosen
-        )
-    if wanted.metric is not None:
-        if wanted.metric not in _METRICS[task.kind]:
-            allowed = " or ".join(_METRICS[task.kind])
-            raise OsanError(f"data.metric: {task.kind} is scored by {allowed}, not by {wanted.metric}")
-        task = replace(task, metric=wanted.metric)
+    path = find_path(wanted.dataset)
+    if path is not None:
+        chosen |= {"labels": wanted.labels, "kind": wanted.kind}
+        if content_of(path) == "table":
+            chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
+    for option in chosen.keys() & wanted.options.keys():
+        raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
+    task = load(wanted.dataset, data, **chosen, **wanted.options)
     if wanted.limit is None:
         return task
     few = slice(0, wanted.limit)
@@ -73,39 +58,23 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
     return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
 
 
-def own_file(dataset: str) -> Path | None:
-    """The file or folder that a dataset is; ``None`` if it is a name that is known.
-
-    Raises
-    ------
-    OsanError
-        If it is neither.
-    """
-    if dataset in names():
-        return None
-    path = Path(dataset)
-    if not dataset or not path.exists():
-        raise OsanError(f"data.dataset: {dataset!r} is neither a file nor one of {', '.join(names())}")
-    return path
-
-
 def located(settings: Settings) -> Settings:
-    """The same settings, from the current folder, with the paths of one's own files in full.
+    """The same settings with absolute paths of custom files.
 
     Raises
     ------
     OsanError
-        If the dataset is neither known nor a file.
+        If the dataset is neither a known name nor a file.
     """
-    wanted, path = settings.data, own_file(settings.data.dataset)
+    wanted, path = settings.data, find_path(settings.data.dataset)
     if path is None:
         return settings
     changes = {"data.dataset": str(path.resolve())}
     if wanted.labels is not None:
         changes["data.labels"] = str(Path(wanted.labels).resolve())
     split = wanted.split
-    # A column of the table has that name first.
-    if split and os.path.isfile(split) and not (is_table(path) and has_column(path, split)):
+    # A column of the table takes precedence over a file of that name.
+    if split and os.path.isfile(split) and not (content_of(path) == "table" and has_column(path, split)):
         changes["data.split"] = str(Path(split).resolve())
     return settings.changed(changes)
 
@@ -121,7 +90,7 @@ class TaskInfo:
     """
 
     dataset: str
-    kind: str
+    kind: Kind
     metric: str
     direction: str
     targets: tuple[str, ...]
@@ -176,7 +145,7 @@ class TaskInfo:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric that makes sense, that of the task first."""
-        return (self.metric, *(name for name in _METRICS[self.kind] if name != self.metric))
+        return (self.metric, *(name for name in metrics_for(self.kind) if name != self.metric))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

@@ -10,9 +10,8 @@ from typing import Any, Literal, get_args
 from osan.errors import OsanError
 from osan.parts import resolve
 from osan.wl.plans import PLANS, PlanBuilder
+from osan.words import Neighborhood, Operation
 
-Neighborhood = Literal["edges", "all"]
-Operation = Literal["mark", "delete", "select"]
 What = Literal["vertex", "edge", "ego"]
 
 

@@ -289,7 +289,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
     shown = run("recipes", "show", "zinc/gin/baseline").stdout
     assert shown.startswith("# t_zc: MAE 0.207 ± 0.006 over 5 runs\n")
     from osan.experiments.recipes import recipe
-    from osan.training.settings import read_settings
+    from osan.training.settings_files import read_settings
 
     (tmp_path / "shown.toml").write_text(shown)
     assert read_settings(tmp_path / "shown.toml") == recipe("zinc/gin/baseline").settings

@@ -15,7 +15,8 @@ from osan.selection import Policy
 from osan.training.batches import Batches
 from osan.training.build import build
 from osan.training.evaluation import predictions, scores
-from osan.training.module import Learner, decay_factor
+from osan.training.module import Learner
+from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo
 
 
@@ -148,7 +149,8 @@ def test_protocols_of_the_appendix():
         training = each.settings.training
         assert (training.batch_size, training.patience) == (batch, patience)
         assert (training.min_epochs, training.epochs) == (least, most)
-        rates = [decay_factor(training, epoch) for epoch in range(most)]
+        given = training.model_dump(include={"decay", "milestones", "decay_every"})
+        rates = [steps(Moment(epoch, most, epoch, most), **given)[0] for epoch in range(most)]
         assert rates == pytest.approx([decay ** sum(e <= epoch for e in epochs) for epoch in range(most)])
         # Adam with its default rate for both parts, the decay for the downstream part alone.
         assert training.learning_rate == training.upstream_learning_rate == 1e-3

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from osan.errors import OsanError
 from osan.experiments.recipes import recipes
-from osan.training.settings import Settings, parsed_changes, read_settings, validated, write_settings
+from osan.training.settings import Settings, validated
+from osan.training.settings_files import parsed_changes, read_settings, write_settings
 
 
 @pytest.mark.parametrize(

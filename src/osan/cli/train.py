@@ -53,7 +53,7 @@ def train(
     from osan.training.folder import MODEL, read_json, run_folder, settings_of
     from osan.training.run import is_first_process
     from osan.training.run import train as run
-    from osan.training.settings import parsed_changes
+    from osan.training.settings_files import parsed_changes
     from osan.training.tasks import located
 
     changes = parsed_changes(sets or [])
@@ -101,7 +101,7 @@ def _wanted(
 ) -> Settings:
     """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
     from osan.experiments import recipes
-    from osan.training.settings import read_settings
+    from osan.training.settings_files import read_settings
 
     ways = {"a dataset": dataset, "--recipe": recipe, "--settings": file, "--resume": None}
     given = [way for way, value in ways.items() if value is not None]

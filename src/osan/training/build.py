@@ -1,52 +1,63 @@
-"""From settings to a network: downstream, upstream, policy, estimator and noise as one module."""
+"""From settings to a model: downstream, upstream, policy, estimator and noise as one module."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch import nn
 from torch_geometric.nn import GCN, GIN
 
 from osan.bags import whole_graphs
 from osan.data import Features
 from osan.errors import OsanError
-from osan.nn import OSAN, DataDrivenOSAN, EdgeMLP, Output, PolicyNetwork, Upstream, paper_network
+from osan.nn import DataDrivenOSAN, EdgeMLP, PolicyNetwork, Upstream, paper_network
+from osan.nn.adapter import takes
+from osan.nn.data_driven import Combine
 from osan.nn.encoders import encoder
-from osan.selection import (
-    IMLE,
-    SIMPLE,
-    AdaptiveIMLE,
-    Estimator,
-    Noise,
-    Policy,
-    Random,
-    ScoreFunction,
-    StraightThrough,
-)
+from osan.parts import resolve
+from osan.selection import Estimator, Noise, Policy
+from osan.training.models import CustomModel, FixedBags
+from osan.training.options import accepts, share_options
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
+from osan.training.tables import ARCHITECTURES, ESTIMATORS
 from osan.training.tasks import TaskInfo
 
-Model = DataDrivenOSAN | PolicyNetwork
+# What settings without a value mean.
+_WIDTH, _LAYERS = 64, 4
 
 
-def build(settings: Settings, info: TaskInfo) -> Model:
-    """The network of a run, with fresh weights from torch's global generator."""
-    choice = settings.selection
-    policy = Policy.parse(choice.policy) if choice.policy else None
+def build(settings: Settings, info: TaskInfo) -> nn.Module:
+    """The model of a run, with fresh weights from torch's global generator.
+
+    It is called with a batch and returns an :class:`osan.nn.Output`.
+    """
+    choice, policy = settings.selection, settings.selection.parsed
     network = downstream(settings.network, info, policy)
+    if not takes(network, "batch", "bag") or isinstance(network, PolicyNetwork):
+        if policy is not None:
+            raise OsanError(
+                f"selection.policy: architecture {settings.network.architecture!r} makes its bags itself, "
+                f"got policy {choice.policy!r}; leave the policy out"
+            )
+        return (
+            FixedBags(network.policy, network.network)
+            if isinstance(network, PolicyNetwork)
+            else CustomModel(network)
+        )
     if policy is None:
-        return PolicyNetwork(whole_graphs, network)
-    learned = policy.count != "all" and choice.estimator != "random"
+        return FixedBags(whole_graphs, network)
     return DataDrivenOSAN(
-        upstream(settings.network, info, policy, width_of(network)) if learned else None,
+        upstream(settings.network, info, policy, width_of(settings.network, network))
+        if choice.learns
+        else None,
         network,
         policy,
         estimator=estimator(choice),
         noise=Noise(choice.noise, choice.noise_scale),
-        auxiliary=None if choice.auxiliary == "none" or not learned else choice.auxiliary,
+        auxiliary=None if choice.auxiliary == "none" or not choice.learns else choice.auxiliary,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
@@ -58,42 +69,73 @@ def build(settings: Settings, info: TaskInfo) -> Model:
     )
 
 
-def predict(model: Model, batch: Data) -> tuple[Tensor, Output | None]:
-    """The predictions of either kind of network, and what a data-driven one looked at."""
-    out = model(batch)
-    return (out.prediction, out) if isinstance(out, Output) else (out, None)
-
-
-def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> OSAN:
-    """The downstream network: that of the paper for ``like``, or a general one, with the given changes."""
-    given = network.model_dump(exclude={"like", "as_in_code", "upstream", "upstream_layers"})
-    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> nn.Module:
+    """The downstream network: the paper's for ``like``, or that of the architecture, with the given changes."""
+    make = resolve(network.architecture, ARCHITECTURES, "network.architecture")
+    names = ("conv", "readout", "between", "head", "dropout", "residual", "norm")
+    changes = {name: getattr(network, name) for name in names if getattr(network, name) is not None}
     if policy is not None and policy.operation == "mark":
         changes["atomic"] = "unordered"
     if policy is not None and policy.ordered:
         changes |= {"rank": "adjacency", "num_ranks": info.num_ranks}
-    degrees = torch.tensor(info.degrees)
-    if network.conv == "pna":
-        if info.edge_features is None:
-            raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
-        changes["degrees"] = degrees
-    if network.like is not None:
-        return paper_network(
-            network.like,
-            info.num_targets,
-            vertex_features=described(info.vertex_features),
-            edge_features=None if info.edge_features is None else described(info.edge_features),
-            degrees=degrees,
-            as_in_code=network.as_in_code,
-            **changes,
+    if network.conv == "pna" and info.edge_features is None:
+        raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
+    if network.like is not None and network.architecture != "osan":
+        raise OsanError(
+            f"network.like: the paper's networks are of architecture 'osan', got {network.architecture!r}; "
+            "set network.width and network.layers instead"
         )
+    if network.like is not None:
+        return _paper_network(network, info, changes)
+    width, layers = network.width or _WIDTH, network.layers or _LAYERS
+    for name in changes:
+        if not accepts(make, name):
+            raise OsanError(f"network.{name}: the architecture {network.architecture!r} takes no such option")
+    options = share_options(network.options, {"network": make}, "network.options")["network"]
     edges = info.edge_features
-    conv = changes.pop("conv", "gin" if edges is None else "gine")
-    width, layers = changes.pop("width", 64), changes.pop("layers", 4)
-    if edges is not None and conv in ("gine", "pna"):
-        changes["edge_encoder"] = partial(EdgeMLP, described(edges), width)
-    vertices = encoder(described(info.vertex_features), width)
-    return OSAN(width, layers, info.num_targets, conv=conv, vertex_encoder=vertices, **changes)
+    conv = changes.get("conv") or ("gin" if edges is None else "gine")
+    offered: dict[str, Any] = {
+        "conv": conv,
+        "vertex_encoder": encoder(described(info.vertex_features), width),
+    }
+    if edges is not None and conv not in ("gin", "gcn"):
+        offered["edge_encoder"] = partial(EdgeMLP, described(edges), width)
+    if conv == "pna":
+        offered["degrees"] = torch.tensor(info.degrees)
+    # A custom function need not take what it does not use.
+    offered = {name: value for name, value in offered.items() if accepts(make, name)}
+    return _made(
+        make, network.architecture, width, layers, info.num_targets, **{**offered, **changes, **options}
+    )
+
+
+def _paper_network(network: NetworkSettings, info: TaskInfo, changes: dict[str, Any]) -> nn.Module:
+    sizes = {"width": network.width, "layers": network.layers}
+    return paper_network(
+        cast(str, network.like),
+        info.num_targets,
+        vertex_features=described(info.vertex_features),
+        edge_features=None if info.edge_features is None else described(info.edge_features),
+        degrees=torch.tensor(info.degrees),
+        as_in_code=network.as_in_code,
+        **{name: value for name, value in sizes.items() if value is not None},
+        **changes,
+        **network.options,
+    )
+
+
+def _made(make: Callable[..., Any], name: str, *sizes: int, **options: Any) -> nn.Module:
+    """The network that an architecture makes; wrong options are errors that name the setting."""
+    try:
+        network = make(*sizes, **options)
+    except TypeError as error:
+        raise OsanError(f"network.options: architecture {name!r} cannot be built ({error})") from error
+    if not isinstance(network, nn.Module):
+        raise OsanError(
+            f"network.architecture: expected a function that returns a module, got {type(network).__name__} "
+            f"from {name!r}"
+        )
+    return network
 
 
 def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: int) -> Upstream:
@@ -118,17 +160,13 @@ def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: in
 
 def estimator(choice: SelectionSettings) -> Estimator:
     """The gradient estimator of that name."""
+    make = resolve(choice.estimator, ESTIMATORS, "selection.estimator")
+    options = share_options(choice.options, {"estimator": make}, "selection.options")["estimator"]
     if choice.estimator == "imle":
-        return IMLE(choice.lam, choice.draws)
+        return make(choice.lam, choice.draws, **options)
     if choice.estimator == "adaptive-imle":
-        return AdaptiveIMLE(samples=choice.draws)
-    others: dict[str, type[Estimator]] = {
-        "simple": SIMPLE,
-        "straight-through": StraightThrough,
-        "score-function": ScoreFunction,
-        "random": Random,
-    }
-    return others[choice.estimator]()
+        return make(samples=choice.draws, **options)
+    return make(**options)
 
 
 def evaluation_noise(choice: SelectionSettings) -> Noise | None:
@@ -138,8 +176,8 @@ def evaluation_noise(choice: SelectionSettings) -> Noise | None:
     return Noise(choice.evaluation_noise, choice.evaluation_noise_scale)
 
 
-def combine(choice: SelectionSettings, info: TaskInfo) -> Any:
-    """How samples are joined: by a vote where the accuracy of one target counts, else by their mean."""
+def combine(choice: SelectionSettings, info: TaskInfo) -> Combine:
+    """How samples are joined: by a vote if the metric is the accuracy of one target, else by their mean."""
     can_vote = info.kind == "multiclass" or (info.kind == "binary" and len(info.targets) == 1)
     if choice.combine == "vote" and not can_vote:
         raise OsanError(
@@ -156,6 +194,9 @@ def described(features: Features) -> tuple[int, ...] | int:
     return features.sizes if features.categorical else features.width
 
 
-def width_of(network: OSAN) -> int:
-    """The width of all features of a network."""
-    return int(network.inner.out_width // (2 if network.inner.set2set is not None else 1))
+def width_of(settings: NetworkSettings, network: nn.Module) -> int:
+    """The width of the downstream network, which the upstream one shares."""
+    if settings.width is not None or settings.like is None:
+        return settings.width or _WIDTH
+    pool: Any = network.inner
+    return int(pool.out_width // (2 if pool.set2set is not None else 1))

@@ -10,6 +10,7 @@ from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.loggers import CSVLogger, Logger
 from torch import Tensor
 
 from osan.data import FlatDataset
@@ -69,6 +70,15 @@ class History(Callback):
         self.rows: list[dict[str, float]] = []
         self.start = 0.0
 
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not (isinstance(pl_module, Learner) and trainer.is_global_zero):
+            return
+        for logger in trainer.loggers:
+            logger.log_hyperparams(pl_module.settings.model_dump(exclude_none=True))
+            # It starts a new file; the others go on.
+            for row in self.rows if isinstance(logger, CSVLogger) else ():
+                _log(logger, row)
+
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.start = time.perf_counter()
 
@@ -84,7 +94,7 @@ class History(Callback):
             "upstream_lr": rates[-1] if len(rates) > 1 else 0.0,
             "seconds": round(time.perf_counter() - self.start, 4),
         }
-        if pl_module.learns_selection:
+        if pl_module.learns:
             row["gradients"] = pl_module.gradient_share()
         if self.watched is not None:
             info, size = pl_module.info, pl_module.settings.training.batch_size
@@ -93,6 +103,8 @@ class History(Callback):
         self.rows.append(row)
         if trainer.is_global_zero:
             self.write()
+            for logger in trainer.loggers:
+                _log(logger, row)
 
     def write(self) -> None:
         """Write all rows; the file is whole at any moment."""
@@ -119,6 +131,11 @@ class History(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.rows = state_dict["rows"]
+
+
+def _log(logger: Logger, row: dict[str, float]) -> None:
+    logger.log_metrics(row, step=int(row["epoch"]))
+    logger.save()
 
 
 class Perfect(Callback):

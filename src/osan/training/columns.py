@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.nn import DataDrivenOSAN
 from osan.training.folder import write_bytes
 from osan.training.module import Learner
 from osan.training.tasks import TaskInfo
@@ -31,12 +30,12 @@ def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[l
     learner
         The trained network.
     joined, each
-        Its predictions, and those of every sample; see :func:`~osan.training.evaluation.joined_and_each`.
+        Its predictions, and those of every sample; see :func:`~osan.training.evaluation.predict_samples`.
     """
     info, model = learner.info, learner.model
     classes = info.kind == "multiclass"
     names = info.class_names if classes else info.targets
-    votes = isinstance(model, DataDrivenOSAN) and model.combine == "vote"
+    votes = getattr(model, "combine", "mean") == "vote"
     word = "predicted" if info.kind == "regression" else "probability"
     of_samples = meaning(each, info)
     values = {

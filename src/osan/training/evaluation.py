@@ -11,10 +11,8 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.nn import DataDrivenOSAN
 from osan.selection import Noise, agreement
 from osan.training.batches import Batches
-from osan.training.build import predict
 from osan.training.module import Learner
 from osan.training.scores import score
 from osan.training.tasks import TaskInfo
@@ -27,11 +25,12 @@ def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None
     """Evaluation mode without gradients, with another number of samples or other noise if asked for."""
     model, training = learner.model, learner.training
     learner.eval()
-    before: dict[str, Any] = {}
-    if isinstance(model, DataDrivenOSAN):
-        before = {"samples": model.samples, "evaluation_noise": model.evaluation_noise}
-        model.samples = model.samples if samples is None else samples
-        model.evaluation_noise = model.evaluation_noise if noise is None else noise
+    wanted = {"samples": samples, "evaluation_noise": noise}
+    # A model that draws nothing has neither.
+    wanted = {name: value for name, value in wanted.items() if value is not None and hasattr(model, name)}
+    before = {name: getattr(model, name) for name in wanted}
+    for name, value in wanted.items():
+        setattr(model, name, value)
     try:
         with torch.inference_mode():
             yield
@@ -55,7 +54,7 @@ def predictions(
     return torch.cat(parts)
 
 
-def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
     """What :func:`predictions` gives, and the predictions of every perturbed sample on its own.
 
     In the unit of the targets, of shapes ``[graphs, targets]`` and ``[samples, graphs, targets]``. A network
@@ -65,10 +64,9 @@ def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     joined, parts = [], []
     with evaluating(learner):
         for batch in Batches(graphs, batch_size):
-            first, out = predict(learner.model, batch.to(device))
-            each = torch.stack(out.each if out is not None else (first,))
-            joined.append(learner.renormalized(first).cpu())
-            parts.append(learner.renormalized(each).cpu())
+            out = learner.look(batch.to(device))
+            joined.append(learner.renormalized(out.prediction).cpu())
+            parts.append(learner.renormalized(torch.stack(out.each)).cpu())
     return torch.cat(joined), torch.cat(parts, dim=1)
 
 
@@ -85,7 +83,7 @@ def sample_agreement(
     where nothing is learned, or where there is no choice.
     """
     model = learner.model
-    if not (isinstance(model, DataDrivenOSAN) and learner.learns_selection):
+    if not learner.learns:
         return None
     device = next(model.parameters()).device
     excess = most = 0.0
@@ -133,7 +131,7 @@ def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) ->
             total = torch.zeros((), device=device)
             for batch in Batches(graphs, batch_size):
                 moved = batch.to(device)
-                total += learner.losses(predict(learner.model, moved)[0], moved.y).sum()
+                total += learner.losses(learner.look(moved).prediction, moved.y).sum()
             total.item()  # waits for the device
             times.append(round(time.perf_counter() - start, 6))
     return times

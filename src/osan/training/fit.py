@@ -24,6 +24,7 @@ from osan.training.batches import Batches
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
 from osan.training.checkpoint import SafeCheckpointIO, check_data, check_settings, read_checkpoint
 from osan.training.folder import CHECKPOINT, ENVIRONMENT, environment, write_json
+from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
 from osan.training.module import Learner
 from osan.training.settings import Settings
@@ -67,6 +68,7 @@ def fit(
     if training.patience is not None:
         callbacks.append(Patience(learner.monitor, task.direction, training.patience, training.min_epochs))
     saver = Saver(folder, machine.checkpoint_seconds)
+    name = f"{learner.settings.name or 'run'}/seed-{learner.settings.seed}"
     with _quiet():
         trainer = Trainer(
             accelerator=machine.accelerator,
@@ -76,7 +78,8 @@ def fit(
             max_epochs=training.epochs,
             callbacks=[*callbacks, saver, *extra],
             plugins=[SafeCheckpointIO()],
-            logger=False,
+            logger=make_loggers(machine.loggers, folder, name) or False,
+            precision=training.precision,
             enable_checkpointing=False,
             enable_progress_bar=False,
             enable_model_summary=False,

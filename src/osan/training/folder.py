@@ -21,7 +21,8 @@ from typing import Any
 from osan import __version__
 from osan.errors import OsanError
 from osan.files import written_whole
-from osan.training.settings import Settings, read_settings
+from osan.training.settings import Settings
+from osan.training.settings_files import read_settings
 
 try:
     import fcntl

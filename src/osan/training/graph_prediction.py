@@ -10,7 +10,7 @@ from osan.data import Features, FlatDataset
 from osan.data.own import describe, read_own
 from osan.errors import OsanError
 from osan.training.columns import predicted_columns
-from osan.training.evaluation import joined_and_each
+from osan.training.evaluation import predict_samples
 from osan.training.module import Learner
 from osan.training.prediction import most_vertices
 from osan.training.tasks import TaskInfo
@@ -35,7 +35,7 @@ def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple
             f"{path}, graph {int(sizes.argmax())}: {int(sizes.max())} vertices, but the ordered model knows "
             f"ranks for {info.num_ranks}"
         )
-    return predicted_columns(learner, *joined_and_each(learner, graphs, batch_size))
+    return predicted_columns(learner, *predict_samples(learner, graphs, batch_size))
 
 
 def check_features(graphs: FlatDataset, info: TaskInfo, where: str) -> None:

@@ -15,7 +15,7 @@ from osan.errors import OsanError
 from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.selection import Policy
 from osan.training.columns import numbered, predicted_columns, write_csv
-from osan.training.evaluation import joined_and_each
+from osan.training.evaluation import predict_samples
 from osan.training.module import Learner
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
@@ -85,7 +85,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
     if usable:
         graphs = flatten([graph for _, graph in usable])
-        joined, each_sample = joined_and_each(learner, graphs, batch_size)
+        joined, each_sample = predict_samples(learner, graphs, batch_size)
     columns, values = predicted_columns(learner, joined, each_sample)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
     # A molecule that stands in the table twice is predicted once and told twice.

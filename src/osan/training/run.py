@@ -16,11 +16,12 @@ from osan.errors import OsanError, one_line
 from osan.training import folder as files
 from osan.training.build import build
 from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, joined_and_each, scores, separate_score
+from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score
 from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of, write_result
 from osan.training.module import Learner
-from osan.training.settings import Settings, write_settings
+from osan.training.settings import Settings
+from osan.training.settings_files import write_settings
 from osan.training.tasks import TaskInfo, load_task
 
 _FORMAT = "1"
@@ -154,7 +155,7 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     batch_size = settings.training.batch_size
     files.write_bytes(folder / files.WEIGHTS, save(best.weights))
     files.write_json(folder / files.MODEL, {"format": _FORMAT, "task": info.to_json()})
-    prediction, each = joined_and_each(learner, task.test, batch_size)
+    prediction, each = predict_samples(learner, task.test, batch_size)
     columns = predicted_columns(learner, prediction, each)
     write_predictions(folder / files.PREDICTIONS, task.test, columns, info, task.lines)
     reached = scores(prediction, task.test.y, info)

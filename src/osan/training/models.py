@@ -1,0 +1,58 @@
+"""The one kind of model that is trained: from a batch to an :class:`~osan.nn.Output`."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from osan.bags import SubgraphBag, whole_graphs
+from osan.nn import Output, PolicyNetwork
+from osan.selection import Random
+
+
+class FixedBags(PolicyNetwork):
+    learns = False
+
+    def forward(self, batch: Data, bag: SubgraphBag | None = None) -> Output:  # type: ignore[override]
+        bag = self.policy(batch) if bag is None else bag
+        return _output(self.network(batch, bag), bag)
+
+
+class CustomModel(nn.Module):
+    """A custom model: called with a batch, gives predictions or an :class:`~osan.nn.Output`.
+
+    Parameters
+    ----------
+    network
+        Any module; predictions have shape ``[graphs, targets]``.
+
+    Examples
+    --------
+    >>> class Size(nn.Module):
+    ...     def forward(self, batch):
+    ...         return torch.bincount(batch.batch).float().unsqueeze(1)
+    >>> from osan.data import load
+    >>> batch = load("planted-motif", num_graphs=10).train.batch(torch.arange(2))
+    >>> CustomModel(Size())(batch).prediction.shape
+    torch.Size([2, 1])
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    @property
+    def learns(self) -> bool:
+        """Whether the network learns which subgraphs to choose."""
+        return bool(getattr(self.network, "learns", False))
+
+    def forward(self, batch: Data) -> Output:
+        """Predictions, with the bag of whole graphs if the network does not tell its own."""
+        out = self.network(batch)
+        return out if isinstance(out, Output) else _output(out, whole_graphs(batch))
+
+
+def _output(prediction: Tensor, bag: SubgraphBag) -> Output:
+    none = torch.zeros(bag.num_graphs, device=prediction.device)
+    return Output(prediction, none.sum(), None, (bag,), (), (prediction,), Random(), none)

@@ -42,7 +42,7 @@ def content(folder):
 
 def test_a_folder_with_a_run_is_not_overwritten(finished, small):
     before = content(finished)
-    with pytest.raises(OsanError, match=r"holds a run already; continue it with --resume"):
+    with pytest.raises(OsanError, match=r"holds a run already; resume it"):
         train(small(), finished, progress=False)
     assert content(finished) == before
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shlex import quote
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,7 +24,7 @@ from osan.cli import (
     train,
     wl,
 )
-from osan.errors import OsanError
+from osan.errors import OsanError, Unfinished
 
 app = typer.Typer(
     name="osan",
@@ -61,6 +62,8 @@ def main() -> None:
     """Run ``osan``; what the user can mend is one line on stderr and exit code 2."""
     try:
         code = app(standalone_mode=False)
+    except Unfinished as error:
+        _fail(f"{error} (osan train --resume {quote(error.folder)})")
     except OsanError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

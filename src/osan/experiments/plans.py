@@ -10,10 +10,10 @@ from pydantic import Field
 from osan.errors import OsanError
 from osan.experiments.recipes import settings_named
 from osan.experiments.sweep import Job, parse_seeds, plan
-from osan.training.settings import Settings
+from osan.training.settings import Section, Settings
 from osan.training.settings_files import read_tree
-from osan.training.validation import Section, checked
 from osan.training.tasks import located
+from osan.training.validation import checked
 
 
 class Group(Section):

@@ -70,7 +70,7 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
 
 
 def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> nn.Module:
-    """The downstream network: the paper's for ``like``, or that of the architecture, with the given changes."""
+    """The downstream network: the paper's for ``like``, or that of the architecture."""
     make = resolve(network.architecture, ARCHITECTURES, "network.architecture")
     names = ("conv", "readout", "between", "head", "dropout", "residual", "norm")
     changes = {name: getattr(network, name) for name in names if getattr(network, name) is not None}

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import tomllib
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.fabric.plugins import CheckpointIO
+from torch import nn
 
 from osan.data import Task
 from osan.errors import OsanError
@@ -61,6 +63,21 @@ def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -
     different = settings.differences(made)
     if different:
         raise OsanError(f"{path} is of a run with other settings: {'; '.join(different[:5])}")
+
+
+def check_model(path: Path, checkpoint: dict[str, Any], module: nn.Module) -> None:
+    """Raise if a checkpoint was made with another model: a custom one, or that of another version."""
+    here, there = module.state_dict(), checkpoint["state_dict"]
+    different = [name for name in here.keys() | there.keys() if _shape(here, name) != _shape(there, name)]
+    if different:
+        raise OsanError(
+            f"{path} holds another model: {min(different)} and {len(different) - 1} others differ; "
+            "train again in another folder"
+        )
+
+
+def _shape(state: Mapping[str, Any], name: str) -> object:
+    return state[name].shape if name in state else None
 
 
 def check_data(path: Path, checkpoint: dict[str, Any], task: Task) -> None:

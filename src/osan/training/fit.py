@@ -22,7 +22,13 @@ from lightning.pytorch.utilities import rank_zero_only
 from osan.data import Task
 from osan.training.batches import Batches
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
-from osan.training.checkpoint import SafeCheckpointIO, check_data, check_settings, read_checkpoint
+from osan.training.checkpoint import (
+    SafeCheckpointIO,
+    check_data,
+    check_model,
+    check_settings,
+    read_checkpoint,
+)
 from osan.training.folder import CHECKPOINT, ENVIRONMENT, environment, write_json
 from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
@@ -59,6 +65,7 @@ def fit(
         state = read_checkpoint(checkpoint)
         check_settings(checkpoint, state, learner.settings)
         check_data(checkpoint, state, task)
+        check_model(checkpoint, state, learner)
     rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # once it is clear that the run goes on
     best = Best(learner.monitor, task.direction)
     history = History(folder, task.test if training.watch_test else None)

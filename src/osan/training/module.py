@@ -22,8 +22,8 @@ from osan.nn import Output
 from osan.parts import resolve
 from osan.selection.ground import GroundSet
 from osan.training.batches import mixed
-from osan.training.options import share_options
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
+from osan.training.options import share_options
 from osan.training.schedules import SCHEDULES, Moment, make_schedule
 from osan.training.scores import Score, losses_per_graph
 from osan.training.settings import Settings
@@ -211,7 +211,7 @@ class Learner(LightningModule):
             torch.set_default_dtype(before)
 
     def configure_optimizers(self) -> Optimizer:
-        """One optimizer with a group for each network: Adam treats each parameter alone, as the paper's two."""
+        """One optimizer with a group for each network; Adam is then equal to the paper's two."""
         upstream = getattr(self.model, "upstream", None)
         ups = [] if upstream is None else list(upstream.parameters())
         known = {id(parameter) for parameter in ups}

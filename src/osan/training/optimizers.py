@@ -54,6 +54,7 @@ def make_optimizer(
         raise OsanError(f"training.optimizer: {name} cannot be built ({error})") from error
     if not isinstance(optimizer, Optimizer):
         raise OsanError(
-            f"training.optimizer: expected a torch.optim.Optimizer, got {type(optimizer).__name__} from {name}"
+            f"training.optimizer: expected a torch.optim.Optimizer from {name}, "
+            f"got {type(optimizer).__name__}"
         )
     return optimizer

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from osan.bags.operations import Deleted
 from osan.data.task import Kind
@@ -17,7 +17,7 @@ from osan.selection import Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import SCHEDULES
 from osan.training.tables import ARCHITECTURES, AUXILIARY_LOSSES, ESTIMATORS, LAYERS, NOISES, POOLS
-from osan.training.validation import Section, checked, name_in
+from osan.training.validation import checked, name_in
 
 Metric = Literal["mae", "rmse", "accuracy", "rocauc"]
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
@@ -33,6 +33,15 @@ Paper = Literal[
     "exp",
     "proteins",
 ]
+
+# The architecture of a run whose model was handed to it, and the dataset if the task was.
+CUSTOM = "custom"
+
+
+class Section(BaseModel):
+    """A part of the settings: unknown keys are errors, and nothing changes once it is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
 class DataSettings(Section):
@@ -61,11 +70,11 @@ class DataSettings(Section):
 class SelectionSettings(Section):
     """Which subgraphs the network sees, and how it learns to choose them. Without a policy: whole graphs.
 
-    ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so is the noun of
-    a policy. ``options`` holds further keyword arguments: each goes to those of the three that take it.
+    ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so is the noun
+    of a policy. ``options`` holds further keyword arguments: each goes to those parts that take it.
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
-    unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy of
-    one target; otherwise their mean is taken.
+    unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
+    of one target; otherwise their mean is taken.
     """
 
     policy: str = ""
@@ -106,12 +115,13 @@ class NetworkSettings(Section):
 
     ``architecture`` is a name in ``osan.nn.ARCHITECTURES``, or ``module:name`` for a function
     ``(width, layers, out, **options)`` that makes a network; ``options`` are its further arguments, such as
-    ``k``. ``like`` takes the paper's network for a dataset, and ``as_in_code`` follows the authors' code where
-    it differs from the text. What is not set is as in the paper; without ``like``: width 64, 4 layers, GINE
-    (GIN if edges have no features) and mean pooling.
+    ``k``. ``like`` takes the paper's network for a dataset, and ``as_in_code`` follows the authors' code
+    where it differs from the text. What is not set is as in the paper; without ``like``: width 64, 4 layers,
+    GINE (GIN if edges have no features) and mean pooling. ``"custom"`` stands for a model that was handed to
+    :func:`~osan.training.run.train`.
     """
 
-    architecture: Annotated[str, name_in(ARCHITECTURES)] = "osan"
+    architecture: Annotated[str, name_in({**ARCHITECTURES, CUSTOM: None})] = "osan"
     like: Paper | None = None
     as_in_code: bool = False
     width: int | None = Field(default=None, ge=1)
@@ -138,8 +148,8 @@ class TrainingSettings(Section):
     ``schedule`` is a name in :data:`osan.training.schedules.SCHEDULES` or ``module:name``, a function of a
     :class:`~osan.training.schedules.Moment`. ``"steps"`` multiplies the learning rate of the downstream
     network by ``decay`` at each of the ``milestones`` (epochs), or every ``decay_every`` epochs; the others
-    apply to both networks. ``warmup`` is a number of epochs. ``options`` holds further keyword arguments: each
-    goes to the optimizer or the schedule, whichever takes it.
+    apply to both networks. ``warmup`` is a number of epochs. ``options`` holds further keyword arguments:
+    each goes to the optimizer or the schedule, whichever takes it.
 
     With ``patience`` training ends once the validation metric has not improved for that many epochs, but not
     before ``min_epochs``. It also ends when the metric is perfect, since no later epoch would be kept.
@@ -174,7 +184,7 @@ class TrainingSettings(Section):
             raise ValueError("give either milestones or decay_every, not both")
         if self.schedule != "steps" and (self.decay != 1 or self.milestones or self.decay_every):
             raise ValueError(
-                f"decay, milestones and decay_every belong to schedule 'steps', got schedule {self.schedule!r}"
+                f"decay, milestones and decay_every: expected schedule 'steps', got {self.schedule!r}"
             )
         if self.warmup >= self.epochs:
             raise ValueError(f"warmup ({self.warmup:g}) must be below epochs ({self.epochs})")

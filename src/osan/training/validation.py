@@ -6,18 +6,12 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from osan.errors import OsanError
 from osan.parts import resolve
 
 Checked = TypeVar("Checked", bound=BaseModel)
-
-
-class Section(BaseModel):
-    """A part of the settings: unknown keys are errors, and nothing changes once it is made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
 def name_in(table: Mapping[str, Any]) -> AfterValidator:
@@ -51,7 +45,7 @@ def _explain(error: ValidationError, model: Any) -> str:
     if first["type"] != "extra_forbidden":
         keys = ".".join(path[:2])
         message = first["msg"].removeprefix("Value error, ")
-        told = isinstance(first["input"], dict | Section) or ", got " in message
+        told = isinstance(first["input"], dict | BaseModel) or ", got " in message
         message += "" if told else f", got {first['input']!r}"
         return f"{keys}: {message}" if keys else message
     *sections, key = path

@@ -139,7 +139,7 @@ def test_wrong_choices_are_named(path):
 
 
 def test_no_subgraphs_at_all(path):
-    bag = bags.SubgraphBag.from_choice(path, torch.ones(4, 0))
+    bag = bags.from_choice(path, torch.ones(4, 0))
     assert (bag.num_subgraphs, bag.num_copies, bag.num_copied_edges) == (0, 0, 0)
 
 

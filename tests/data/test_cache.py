@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osan.data import Features, flatten, planted_motif
-from osan.data import cache as store
-from osan.data.cache import Processed
-from osan.data.paths import cache_root, data_root, fingerprint, stage
+from osan.data.published import cache as store
+from osan.data.published.cache import Processed
+from osan.data.published.paths import cache_root, data_root, fingerprint, stage
 from osan.errors import OsanError
 from osan.files import written_whole
 

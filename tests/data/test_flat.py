@@ -10,7 +10,7 @@ from torch_geometric.loader import DataLoader
 
 from osan.data import FlatLoader, flatten
 from osan.data.flat import FlatDataset, concatenate
-from osan.data.published import compact
+from osan.data.published.readers import compact
 from osan.errors import OsanError
 
 

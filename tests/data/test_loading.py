@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from torch_geometric.datasets import TUDataset
 
 from osan.data import load, names
-from osan.data.catalog import PUBLISHED
-from osan.data.loading import cached_file, prepare
+from osan.data.published.catalog import PUBLISHED
+from osan.data.published.loading import cached_file, prepare
 from osan.errors import OsanError
 
 

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from osan.data.table import number, read_table
+from osan.data.formats.table import number, read_table
 from osan.errors import OsanError
 
 
@@ -68,9 +68,9 @@ def test_decimal_commas_only_where_semicolons_separate():
         (b"smiles,y\nC,1,2\n", r"a\.csv, line 2: expected 2 fields as in the header, got 3"),
         (b'smiles,y\nC,1\nC,"2\n', r"a\.csv, line 3: broken CSV"),
         (b'smiles,y\nC,1\n"C"x,2\n', r"a\.csv, line 3: broken CSV"),
-        (b"smiles,y\nC,1\n\xe9,2\n", r"a\.csv, line 3: not UTF-8 text \(byte 0xe9\)"),
+        (b"smiles,y\nC,1\n\xe9,2\n", r"a\.csv, line 3: expected UTF-8 text, got byte 0xe9"),
         (b"\xff\xfes\0m\0", r"a\.csv, line 1: no column 'smiles'; the header has sm"),
-        (b"\xff\xfes\0m", r"a\.csv: UTF-16 text that is cut off"),
+        (b"\xff\xfes\0m", r"a\.csv: expected UTF-16 text, but it is cut off"),
     ],
 )
 def test_malformed_csv(tmp_path, content, message):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch_geometric.datasets import TUDataset
 
 from osan.data import load_graphs
-from osan.data.published import loader
-from osan.data.tu import check_tu, read_tu
+from osan.data.formats.tu import check_tu, read_tu
+from osan.data.published.readers import loader
 from osan.errors import OsanError
 
 

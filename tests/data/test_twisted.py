@@ -8,7 +8,7 @@ import pytest
 
 from osan import wl
 from osan.data import load, twisted_pairs
-from osan.data.twisted import feedback_vertex_number, num_colors, twisted_bases
+from osan.data.generated.twisted import feedback_vertex_number, num_colors, twisted_bases
 from osan.errors import OsanError
 from osan.graphs import Graph
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from osan.data.loading import find
+from osan.data.published.loading import find
 from osan.errors import OsanError
 from osan.experiments.figures import paper_rows, tables
 from osan.experiments.recipes import recipe, recipes, settings_for

@@ -324,7 +324,7 @@ def test_what_will_not_do_is_said():
     ):
         unpooled(GRAPHS[2], bags.all_subsets(GRAPHS[2], 1))
     kept = bags.all_subsets(GRAPHS[2], 1, deleted="unpooled")
-    with pytest.raises(OsanError, match=r"deleted='unpooled'.*deleted='masked'"):
+    with pytest.raises(OsanError, match=r"expected deleted='masked'.*got deleted='unpooled'"):
         unpooled(GRAPHS[2], kept)
-    with pytest.raises(OsanError, match="the bag was made from a batch of 4 vertices"):
+    with pytest.raises(OsanError, match="expected the 4 vertices of the bag"):
         nn.OnSubgraphs(gin, call=pooled)(GRAPHS[0], bags.all_subsets(GRAPHS[2], 1))

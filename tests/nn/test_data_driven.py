@@ -12,7 +12,7 @@ from torch_geometric.explain import Explanation
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GIN
 
-from osan.data.planted import planted_motif
+from osan.data.generated.planted import planted_motif
 from osan.errors import OsanError
 from osan.nn import OSAN, DataDrivenOSAN, Numerical, Upstream
 from osan.selection import (

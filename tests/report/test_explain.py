@@ -80,7 +80,7 @@ def test_components_are_drawn_apart():
 def test_molecules_come_back_from_their_features(osan_data):
     from rdkit import Chem
 
-    from osan.data.molecules import featurize
+    from osan.data.custom.molecules import featurize
 
     with gzip.open(osan_data / "ogb" / "ogbg_molesol" / "mapping" / "mol.csv.gz", "rt") as stream:
         smiles = [row["smiles"] for row in csv.DictReader(stream)]

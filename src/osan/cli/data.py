@@ -36,7 +36,7 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
 @app.command()
 def info(name: str, data: Data = None, as_json: Json = False) -> None:
     """Graphs, vertices, edges, labels, splits, source and license of one dataset."""
-    from osan.data.corpora import CORPORA
+    from osan.data.published.corpora import CORPORA
     from osan.data.summary import corpus_facts, describe_dataset
 
     facts = corpus_facts(name, data) if name in CORPORA else describe_dataset(name, data)
@@ -58,8 +58,8 @@ def prepare(
 ) -> None:
     """Process a dataset into the cache, downloading what is missing; or check a file of your own."""
     from osan.data import load_graphs, load_table, names
+    from osan.data.formats.table import is_table
     from osan.data.summary import describe_dataset, statistics
-    from osan.data.table import is_table
 
     if name in names() or not (Path(name).suffix or Path(name).exists()):
         _download(name, data)
@@ -83,7 +83,7 @@ def _download(name: str, data: Path | None) -> None:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from osan.data import load
-    from osan.data.paths import cache_root
+    from osan.data.published.paths import cache_root
 
     cache = cache_root()
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())

@@ -56,7 +56,7 @@ def predict(
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
     """Whether a file or folder holds graphs: by its name, else by what the run was trained on."""
-    from osan.data.table import is_table
+    from osan.data.formats.table import is_table
 
     # pathlib cannot bear the length of some SMILES
     if not os.path.exists(given):
@@ -89,8 +89,8 @@ def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: boo
 def _predict_molecules(
     learner: Learner, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
 ) -> None:
-    from osan.data.molecules import write_rejected
-    from osan.data.table import read_table
+    from osan.data.custom.molecules import write_rejected
+    from osan.data.formats.table import read_table
     from osan.training.columns import distinct
     from osan.training.prediction import one_molecule, predict_table, write_predicted
 
@@ -133,7 +133,7 @@ def _predict_molecules(
 
 def _check_names(table: str, *written: Path | None) -> None:
     """Raise if a file to be written is the given one itself, or is of a kind that is not written."""
-    from osan.data.table import is_table
+    from osan.data.formats.table import is_table
 
     for path in written:
         if path is not None and path.exists() and path.samefile(table):

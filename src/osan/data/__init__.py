@@ -1,13 +1,13 @@
-"""Datasets: the paper's, the expressiveness corpora, generated ones, and your own graphs and molecules."""
+"""Datasets: the paper's, the expressiveness corpora, generated ones, and your graphs and molecules."""
 
-from osan.data.corpora import brec, graph8c, relabeled, strongly_regular
+from osan.data.custom.graphs import load_graphs, task_from_graphs
+from osan.data.custom.molecules import load_table
 from osan.data.flat import FlatDataset, FlatLoader, flatten
-from osan.data.loading import load, names
-from osan.data.molecules import load_table
-from osan.data.own import load_graphs, task_from_graphs
-from osan.data.planted import planted_motif
+from osan.data.generated.planted import planted_motif
+from osan.data.generated.twisted import twisted_pairs
+from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
+from osan.data.published.loading import load, names
 from osan.data.task import Features, Normalization, Task
-from osan.data.twisted import twisted_pairs
 
 __all__ = [
     "Features",

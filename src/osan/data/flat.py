@@ -156,7 +156,7 @@ class FlatLoader:
 
     Examples
     --------
-    >>> from osan.data.planted import planted_motif
+    >>> from osan.data.generated.planted import planted_motif
     >>> loader = FlatLoader(flatten(planted_motif(10, seed=0)), batch_size=4)
     >>> [batch.num_graphs for batch in loader], len(loader)
     ([4, 4, 2], 3)

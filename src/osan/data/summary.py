@@ -6,12 +6,12 @@ from typing import Any
 
 import torch
 
-from osan.data.catalog import PUBLISHED
-from osan.data.corpora import CORPORA
 from osan.data.flat import FlatDataset
-from osan.data.generated import EMBEDDED
-from osan.data.loading import Folder, cached_file, find, load, locate, where_to_put
-from osan.data.paths import data_root
+from osan.data.generated.tasks import EMBEDDED
+from osan.data.published.catalog import PUBLISHED
+from osan.data.published.corpora import CORPORA
+from osan.data.published.loading import Folder, cached_file, find, load, locate, where_to_put
+from osan.data.published.paths import data_root
 from osan.data.task import Features, Task
 
 
@@ -101,7 +101,7 @@ def _features(features: Features) -> str:
 
 def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
     """The same for a corpus of graphs that carries no task."""
-    from osan.data.corpora import brec, families, graph8c, strongly_regular
+    from osan.data.published.corpora import brec, families, graph8c, strongly_regular
 
     _, origin, license = CORPORA[name]
     if name == "sr":

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from osan.data import flatten
 from osan.errors import OsanError
+from osan.extras import rdkit
 from osan.selection import Policy
 from osan.training.prediction import takes_molecules
 from osan.training.run import load_model
@@ -123,20 +124,16 @@ def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[D
 
 def _molecule(smiles: str, info: TaskInfo) -> Data:
     """A molecule with the features that the network was trained on, where these are OGB's."""
-    from osan.data.molecules import featurize
+    from osan.data.custom.molecules import featurize
 
     if not takes_molecules(info):
         raise OsanError(
             f"{smiles!r}: the run was trained on {info.dataset}, whose graphs have other features than "
             "OGB's molecules; give the position of a graph in its test split"
         )
-    try:
-        from rdkit import Chem
-        from rdkit.rdBase import BlockLogs
-    except ImportError:
-        raise OsanError("reading SMILES needs RDKit: pip install 'osan[molecules]'") from None
-    with BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
+    kit = rdkit("reading SMILES")
+    with kit.rdBase.BlockLogs():
+        molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         raise OsanError(f"{smiles!r} is neither a position in the test split nor a SMILES string with atoms")
     return featurize(molecule, torch.zeros(1, info.num_targets))

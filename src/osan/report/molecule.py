@@ -30,7 +30,7 @@ def to_rdkit(graph: Data) -> Any:
 
     >>> import torch
     >>> from rdkit import Chem
-    >>> from osan.data.molecules import featurize
+    >>> from osan.data.custom.molecules import featurize
     >>> Chem.MolToSmiles(to_rdkit(featurize(Chem.MolFromSmiles("O=C([O-])c1ccccc1"), torch.zeros(1, 1))))
     'O=C([O-])c1ccccc1'
     """
@@ -63,7 +63,7 @@ def vertex_names(graph: Data) -> list[str]:
 
     >>> import torch
     >>> from rdkit import Chem
-    >>> from osan.data.molecules import featurize
+    >>> from osan.data.custom.molecules import featurize
     >>> vertex_names(featurize(Chem.MolFromSmiles("CCl"), torch.zeros(1, 1)))
     ['0 C', '1 Cl']
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 from torch import Tensor
 
 from osan.data import Features, FlatDataset
-from osan.data.own import describe, read_own
+from osan.data.custom.graphs import describe, read_flat
 from osan.errors import OsanError
 from osan.training.columns import predicted_columns
 from osan.training.evaluation import predict_samples
@@ -27,7 +27,7 @@ def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple
         If the graphs do not carry the features that the model was trained with.
     """
     info = learner.info
-    graphs, _ = read_own(path, info.alphabets, targets=False)
+    graphs, _ = read_flat(path, info.alphabets, targets=False)
     check_features(graphs, info, str(path))
     most, sizes = most_vertices(learner.settings, info), graphs.num_vertices
     if int(sizes.max()) > most:

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 
 from osan.data import Features, flatten
-from osan.data.molecules import Rejected, read_molecules
-from osan.data.table import Table
+from osan.data.custom.molecules import Rejected, read_molecules
+from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.selection import Policy

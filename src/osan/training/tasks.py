@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from osan.data import Features, Normalization, Task, load, load_graphs, load_table, names
-from osan.data.table import has_column, is_table
+from osan.data.formats.table import has_column, is_table
 from osan.errors import OsanError
 from osan.training.settings import Settings
 

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import download_url
 
-from osan.data.cache import Processed
 from osan.data.convert import from_graphs
-from osan.data.published import loader
-from osan.data.rows import read_index_lines
+from osan.data.formats.rows import read_index_lines
+from osan.data.published.cache import Processed
+from osan.data.published.readers import loader
 from osan.data.task import Features
 from osan.errors import OsanError
 from osan.graphs import read_graphs

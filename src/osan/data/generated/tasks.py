@@ -9,10 +9,10 @@ import torch
 
 from osan.data.convert import from_graphs
 from osan.data.flat import FlatDataset, flatten
-from osan.data.planted import planted_motif
+from osan.data.generated.planted import planted_motif
+from osan.data.generated.twisted import num_colors, twisted_pairs
 from osan.data.splits import Split, random_split
 from osan.data.task import Features, Task, make_task
-from osan.data.twisted import num_colors, twisted_pairs
 from osan.errors import OsanError
 from osan.graphs import Graph, csl
 
@@ -22,9 +22,9 @@ CSL_SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 def twisted_task(seed: int = 0, k: int = 2, num_pairs: int = 20, copies: int = 10) -> Task:
     """Twisted CFI graph or not: k-OSAN can tell, (k - 1)-OSAN cannot.
 
-    The pairs are those of :func:`~osan.data.twisted.twisted_pairs`. Each of the ``2 * num_pairs`` graphs
-    comes in ``copies`` random numberings: one in ten is in the validation split, one in ten in the test
-    split, at least one in each. A network that is blind to the twist gives both graphs of a pair the same
+    The pairs are those of :func:`osan.data.twisted_pairs`. Each of the ``2 * num_pairs`` graphs comes in
+    ``copies`` random numberings: one in ten is in the validation split, one in ten in the test split, at
+    least one in each. A network that is blind to the twist gives both graphs of a pair the same
     answer, so its accuracy is exactly 1/2 on every split; invariant networks see nothing new in the test
     split, so what they reach there is what they can express.
 
@@ -68,7 +68,7 @@ def csl_task(seed: int = 0, copies: int = 15) -> Task:
 def planted_task(seed: int = 0, num_graphs: int = 1000) -> Task:
     """The sum of the features of the one triangle in a tree.
 
-    The graphs are those of :func:`~osan.data.planted.planted_motif`.
+    The graphs are those of :func:`osan.data.planted_motif`.
     """
     graphs = flatten(planted_motif(num_graphs, seed))
     # The features 0 and 1 as categories, like the labels of the other generated graphs.

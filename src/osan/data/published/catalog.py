@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from osan.data import published, texts
-from osan.data.cache import Processed
-from osan.data.paths import files_under
+from osan.data.published import readers, texts
+from osan.data.published.cache import Processed
+from osan.data.published.paths import files_under
 from osan.data.task import Kind
 
 _OSAN = "https://raw.githubusercontent.com/chendiqian/OSAN/3aa3cabc73c8c54357929347631aae0e6fa44deb/datasets"
@@ -74,7 +74,7 @@ def _ogb(name: str, kind: Kind, metric: str) -> Source:
             *(f"split/scaffold/{part}.csv.gz" for part in ("train", "valid", "test")),
             "RELEASE_v1.txt",
         ),
-        read=partial(published.read_ogb, name=f"ogbg-{name}"),
+        read=partial(readers.read_ogb, name=f"ogbg-{name}"),
         kind=kind,
         metric=metric,
         source="Open Graph Benchmark (MoleculeNet), through ogb.graphproppred",
@@ -87,7 +87,7 @@ def _tu(name: str, title: str, labels: str, license: str, **task: object) -> Sou
         name=name,
         folder=f"TU/{title}",
         files=tuple(f"raw/{title}_{part}.txt" for part in ("A", "graph_indicator", labels)),
-        read=partial(published.read_tu_dataset, name=title),
+        read=partial(readers.read_tu_dataset, name=title),
         source=_TU,
         license=license,
         **task,  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ _SOURCES = (
         files=tuple(
             f"raw/{part}.{kind}" for part in ("train", "val", "test") for kind in ("pickle", "index")
         ),
-        read=published.read_zinc,
+        read=readers.read_zinc,
         kind="regression",
         metric="mae",
         source="ZINC-12k of benchmarking-gnns, through torch_geometric.datasets.ZINC",
@@ -128,11 +128,11 @@ _SOURCES = (
         name="qm9",
         folder="QM9/qm9_12k",
         files=("raw/gdb9.sdf", "raw/gdb9.sdf.csv", "raw/uncharacterized.txt"),
-        read=published.read_qm9,
+        read=readers.read_qm9,
         kind="regression",
         metric="mae",
         normalize=True,
-        options={"distances": published.with_distances},
+        options={"distances": readers.with_distances},
         source="QM9 (MoleculeNet), through torch_geometric.datasets.QM9",
         license="CC0 (QM9); MIT (MoleculeNet)",
     ),
@@ -145,7 +145,7 @@ _SOURCES = (
         metric="mae",
         normalize=True,
         splits=("official", "random"),
-        subset=published.SUBSET,
+        subset=readers.SUBSET,
     ),
     _ogb("molesol", "regression", "rmse"),
     _ogb("molbace", "binary", "rocauc"),

@@ -9,10 +9,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
+from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
-from osan.data.published import PYG_CLASSES
 from osan.errors import OsanError
+
+PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
 
 
 def load_safely(path: Path, what: str, classes: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.io import read_tu_data
 
 from osan.data.flat import FlatDataset, from_collated
-from osan.data.rows import read_rows
+from osan.data.formats.rows import read_rows
 from osan.data.task import Alphabets
 from osan.errors import OsanError
 

@@ -12,14 +12,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.data.convert import from_graphs
+from osan.data.custom.splits import Wanted, custom_split
 from osan.data.flat import FlatDataset, flatten
-from osan.data.own_splits import Wanted, own_split
-from osan.data.saved import plain_list, read_pt
+from osan.data.formats.saved import plain_list, read_pt
+from osan.data.formats.table import number
+from osan.data.formats.tu import read_tu
 from osan.data.splits import Split
-from osan.data.table import number, read_text
 from osan.data.task import Alphabets, Features, Kind, Task, make_task
-from osan.data.tu import read_tu
 from osan.errors import OsanError
+from osan.files import read_text
 from osan.graphs import read_graphs
 
 METRIC = {"regression": "mae", "binary": "accuracy", "multiclass": "accuracy"}
@@ -61,14 +62,14 @@ def load_graphs(
         raise OsanError(f"{path} holds its own targets; leave out the labels {labels}")
     if labels is None and not has_targets(path):
         raise OsanError(f"{path}: a file of graphs needs labels, a text file with one line per graph")
-    graphs, alphabets = read_own(path)
+    graphs, alphabets = read_flat(path)
     classes: tuple[str, ...] = ()
     if labels is not None:
         cells = _label_lines(Path(labels), len(graphs))
         y, classes = _label_targets(cells, kind, Path(labels))
         graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
     check_targets(graphs, kind, str(path))
-    parts = own_split(
+    parts = custom_split(
         split, graphs.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test
     )
     return _task(path.name, graphs, parts, kind, metric, str(path), classes, alphabets)
@@ -119,7 +120,9 @@ def task_from_graphs(
         raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
     flat = flatten(plain_list(list(graphs), name))
     check_targets(flat, kind, name)
-    parts = own_split(split, flat.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test)
+    parts = custom_split(
+        split, flat.tensors["y"], kind, fold=fold, seed=seed, validate_on_test=validate_on_test
+    )
     return _task(name, flat, parts, kind, metric, "in memory")
 
 
@@ -157,7 +160,7 @@ def has_targets(path: Path) -> bool:
     return path.is_dir() or path.suffix.lower() == ".pt"
 
 
-def read_own(
+def read_flat(
     path: Path, alphabets: Alphabets | None = None, targets: bool = True
 ) -> tuple[FlatDataset, Alphabets]:
     """The graphs of a file or folder as :func:`load_graphs` takes it, and the alphabets of their labels.

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from osan.data.rows import read_index, read_rows
-from osan.data.table import number, read_bytes, read_table
+from osan.data.formats.rows import read_index, read_rows
+from osan.data.formats.table import number, read_table
 from osan.errors import OsanError
+from osan.files import read_bytes
 
 # What the pickles of ZINC are made of: plain values and tensors, in the forms that torch gives these.
 _OF_TENSORS = {

@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 from torch_geometric.data import Data
 
 from osan.data import load_graphs, load_table, task_from_graphs
-from osan.data.own_splits import own_split, read_split
+from osan.data.custom.splits import custom_split, read_split
 from osan.errors import OsanError
 
 PARTS = {"train": [4, 0, 3], "val": [1], "test": [5, 2]}
@@ -132,9 +132,9 @@ def test_rows_that_are_not_used_are_taken_out_of_their_parts(words, data):
     y = torch.tensor(used, dtype=torch.float)  # the graph's own number
     if not all(expected.values()):
         with pytest.raises(OsanError, match="part of the split is empty"):
-            own_split(mapping, y, "regression", places=used, count=len(words))
+            custom_split(mapping, y, "regression", places=used, count=len(words))
         return
-    split, told = own_split(mapping, y, "regression", places=used, count=len(words))
+    split, told = custom_split(mapping, y, "regression", places=used, count=len(words))
     assert {part: y[index].tolist() for part, index in split.items()} == expected
     left = sum(words[i] is None for i in used)
     assert told == "as given" + (f", {left} graph{'s' * (left > 1)} in no part" if left else "")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from osan.data.paths import data_root
+from osan.data.published.paths import data_root
 from osan.errors import OsanError
 from osan.graphs import Graph, Pair, read_graphs, read_pairs
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from osan.data import load_graphs, task_from_graphs
-from osan.data.own import read_own
-from osan.data.saved import read_pt
+from osan.data.custom.graphs import read_flat
+from osan.data.formats.saved import read_pt
 from osan.errors import OsanError
 
 
@@ -48,7 +48,7 @@ def test_graph6_with_labels(graph6, tmp_path):
         (b"1\n" * 11, "regression", r"labels\.txt, line 11: expected 10 lines"),
         (b"1\n" * 4 + b"x\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected a number, got 'x'"),
         (b"1\n" * 4 + b"1 2\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected 1 values, got 2"),
-        (b"1\n" * 4 + b"\xff\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: not UTF-8"),
+        (b"1\n" * 4 + b"\xff\n" + b"1\n" * 5, "regression", r"labels\.txt, line 5: expected UTF-8 text"),
         (b"0\n" * 9 + b"2\n", "binary", r"graph 9: a binary target must be 0 or 1, got \[2\.0\]"),
         (b"0 1\n" * 10, "multiclass", "one class per line"),
         (b"a\n" * 10, "multiclass", "at least two classes"),
@@ -218,23 +218,23 @@ def test_labels_stay_their_codes_in_another_file(tmp_path):
         graph = nx.path_graph(n + 2)
         nx.set_node_attributes(graph, {v: next(names) for v in graph}, "label")
         nx.write_graphml(graph, tmp_path / f"{n}.graphml")
-    _, alphabets = read_own(tmp_path / "1.graphml")
+    _, alphabets = read_flat(tmp_path / "1.graphml")
     assert alphabets == {"x": [["a", "b", "c"]]}
     graph = nx.path_graph(2)
     nx.set_node_attributes(graph, {0: "c", 1: "a"}, "label")
     nx.write_graphml(graph, tmp_path / "new.graphml")
-    flat, _ = read_own(tmp_path / "new.graphml", alphabets, targets=False)
+    flat, _ = read_flat(tmp_path / "new.graphml", alphabets, targets=False)
     assert flat.tensors["x"].tolist() == [[2], [0]]
-    assert read_own(tmp_path / "new.graphml")[0].tensors["x"].tolist() == [[1], [0]]
+    assert read_flat(tmp_path / "new.graphml")[0].tensors["x"].tolist() == [[1], [0]]
     nx.set_node_attributes(graph, {0: "d", 1: "a"}, "label")
     nx.write_graphml(graph, tmp_path / "new.graphml")
     with pytest.raises(OsanError, match=r"new\.graphml: graph 0: unexpected vertex label 'd'"):
-        read_own(tmp_path / "new.graphml", alphabets)
+        read_flat(tmp_path / "new.graphml", alphabets)
     with pytest.raises(OsanError, match="vertices have labels, but those that the model was trained on had"):
-        read_own(tmp_path / "new.graphml", {})
+        read_flat(tmp_path / "new.graphml", {})
     nx.write_graphml(nx.path_graph(3), tmp_path / "new.graphml")
     with pytest.raises(OsanError, match="vertices have no labels, but those that"):
-        read_own(tmp_path / "new.graphml", alphabets)
+        read_flat(tmp_path / "new.graphml", alphabets)
 
 
 def test_missing_file(tmp_path):

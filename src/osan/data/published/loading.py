@@ -8,11 +8,11 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from osan.data import cache as store
-from osan.data.cache import Processed
-from osan.data.catalog import PUBLISHED, Source
-from osan.data.generated import EMBEDDED
-from osan.data.paths import cache_root, data_root, fingerprint, stage, workspace
+from osan.data.generated.tasks import EMBEDDED
+from osan.data.published import cache as store
+from osan.data.published.cache import Processed
+from osan.data.published.catalog import PUBLISHED, Source
+from osan.data.published.paths import cache_root, data_root, fingerprint, stage, workspace
 from osan.data.splits import (
     Split,
     check_fold,

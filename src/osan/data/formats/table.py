@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from osan.errors import OsanError
+from osan.extras import optional
+from osan.files import read_text
 
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 
@@ -110,43 +109,6 @@ def _separator(text: str, columns: Sequence[str]) -> str:
     return ","
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file, unpacked if its name ends in ``.gz``; a cut-off archive names its last line."""
-    try:
-        if path.suffix.lower() != ".gz":
-            return path.read_bytes()
-        content = bytearray()
-        with gzip.open(path, "rb") as stream:
-            try:
-                while block := stream.read1(1 << 16):
-                    content += block
-            except (EOFError, OSError, zlib.error) as error:
-                line = content.count(b"\n") + 1
-                raise OsanError(
-                    f"{path}, line {line}: the compressed file is cut off or damaged ({error})"
-                ) from error
-        return bytes(content)
-    except OsanError:
-        raise
-    except OSError as error:
-        raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
-
-
-def read_text(path: Path) -> str:
-    """The UTF-8 text of a file (see :func:`read_bytes`), or UTF-16 text if it begins with a mark of that."""
-    content = read_bytes(path)
-    utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        return content.decode("utf-16" if utf16 else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        if utf16:
-            raise OsanError(f"{path}: UTF-16 text that is cut off or damaged; save it as UTF-8") from error
-        line = content[: error.start].count(b"\n") + 1
-        raise OsanError(
-            f"{path}, line {line}: not UTF-8 text (byte {content[error.start]:#04x}); save the file as UTF-8"
-        ) from error
-
-
 def is_missing(text: str) -> bool:
     """Whether a cell says that there is no value: empty, ``NA``, ``NaN`` and the like."""
     return text.strip().lower() in ("", "na", "nan", "n/a", "null")
@@ -171,11 +133,8 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
 
 
 def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise OsanError(f"{path}: reading Parquet needs pyarrow: pip install 'osan[parquet]'") from None
+    arrow = optional("pyarrow", "parquet", "reading Parquet")
+    parquet = optional("pyarrow.parquet", "parquet", "reading Parquet")
     try:
         file = parquet.ParquetFile(path)
         header = file.schema_arrow.names

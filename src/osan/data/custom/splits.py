@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from osan.data.saved import load_safely
+from osan.data.formats.saved import load_safely
 from osan.data.splits import PARTS, SYNONYMS, Split, checked, given_split, random_split, stratified_fold
-from osan.data.table import read_text
 from osan.data.task import Kind
 from osan.errors import OsanError
+from osan.files import read_text
 
 # Of what a pickled array of integers is made, in files of numpy 1, too.
 _RECONSTRUCT = np.zeros(0).__reduce__()[0]
@@ -29,7 +29,7 @@ _ARRAYS = [
 Wanted = str | os.PathLike[str] | Mapping[str, Any] | None
 
 
-def own_split(
+def custom_split(
     split: Wanted,
     y: Tensor,
     kind: Kind,
@@ -60,7 +60,8 @@ def own_split(
 
     Examples
     --------
-    >>> parts, words = own_split({"train": [3, 0], "valid": [1], "test": [4]}, torch.zeros(5), "regression")
+    >>> given = {"train": [3, 0], "valid": [1], "test": [4]}
+    >>> parts, words = custom_split(given, torch.zeros(5), "regression")
     >>> {part: index.tolist() for part, index in parts.items()}, words
     ({'train': [3, 0], 'val': [1], 'test': [4]}, 'as given, 1 graph in no part')
     """

@@ -236,17 +236,17 @@ def test_one_graph_is_enough():
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (Data(num_nodes=2), "edge_index: expected an integer tensor"),
+        (Data(num_nodes=2), "edge_index: expected an int64 tensor"),
         (Data(num_nodes=2, edge_index=torch.zeros(3, 2, dtype=torch.long)), r"shape \[3, 2\]"),
         (Data(num_nodes=2, edge_index=torch.zeros(2, 1)), "float32"),
-        (Data(num_nodes=2, edge_index=torch.tensor([[0], [2]])), "entries must lie in 0 to 1"),
+        (Data(num_nodes=2, edge_index=torch.tensor([[0], [2]])), "expected entries from 0 to 1"),
         (
             Data(num_nodes=2, edge_index=torch.tensor([[0], [1]]), batch=torch.tensor([0, 1])),
-            "column 0 joins vertices of two different graphs",
+            "got column 0 between two graphs",
         ),
         (
             Data(num_nodes=2, edge_index=torch.empty(2, 0, dtype=torch.long), batch=torch.tensor([1, 0])),
-            "not sorted",
+            "expected a sorted vector",
         ),
         (
             Data(num_nodes=2, edge_index=torch.empty(2, 0, dtype=torch.long), batch=torch.tensor([0])),

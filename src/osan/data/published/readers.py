@@ -12,23 +12,20 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
-from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
-from osan.data.cache import Processed
-from osan.data.checks import check_ogb, check_qm9, check_zinc
 from osan.data.flat import FlatDataset, concatenate, from_collated
-from osan.data.rows import read_folds, read_index_files
+from osan.data.formats.rows import read_folds, read_index_files
+from osan.data.formats.saved import PYG_CLASSES
+from osan.data.formats.tu import check_tu
+from osan.data.published.cache import Processed
+from osan.data.published.checks import check_ogb, check_qm9, check_zinc
 from osan.data.task import Features
-from osan.data.tu import check_tu
 from osan.errors import OsanError
 
-PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
 SUBSET = (10_000, 1_000, 1_000)  # of ZINC, QM9 and Alchemy (paper, "Additional experimental details")
 CHARACTERIZED = 130_831  # molecules of QM9 that PyG keeps
 
@@ -59,7 +56,7 @@ def read_qm9(root: Path) -> Processed:
     import rdkit  # noqa: F401  PyG would otherwise look for another raw file, in vain
     from torch_geometric.datasets import QM9
 
-    from osan.data.qm9 import atom_flags
+    from osan.data.published.qm9 import atom_flags
 
     if (root / "raw").is_dir():
         check_qm9(root / "raw")

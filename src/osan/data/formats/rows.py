@@ -11,8 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from osan.data.table import read_text
 from osan.errors import OsanError
+from osan.files import read_text
 
 _NUMBER = r"\s*[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?\s*"
 _ROW = re.compile(rf"{_NUMBER}(?:,{_NUMBER})*", re.ASCII)

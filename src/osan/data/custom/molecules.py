@@ -14,13 +14,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.data.custom.graphs import METRIC, class_targets
+from osan.data.custom.splits import Wanted, check_folds, custom_split
 from osan.data.flat import flatten
-from osan.data.own import METRIC, class_targets
-from osan.data.own_splits import Wanted, check_folds, own_split
+from osan.data.formats.table import Table, has_column, is_missing, number, read_table
 from osan.data.splits import Split, given_split, scaffold_split
-from osan.data.table import Table, has_column, is_missing, number, read_table
 from osan.data.task import Features, Kind, Task, make_task
 from osan.errors import OsanError
+from osan.extras import optional, rdkit
 from osan.files import written_whole
 
 # How tables write the two values of a binary target besides 1 and 0.
@@ -100,7 +101,7 @@ def load_table(
     if extra or split == "scaffold":
         parts, words = _split_of_rows(table, smiles, str(split), rows), str(split)
     else:
-        parts, words = own_split(
+        parts, words = custom_split(
             split,
             graphs.tensors["y"],
             kind,
@@ -133,13 +134,14 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
 
     Two rows hold the same molecule if RDKit's canonical SMILES agree; the first is kept.
     """
-    Chem, BlockLogs = _rdkit()
+    purpose = "reading SMILES"
+    kit, _ = rdkit(purpose), optional("ogb.utils.features", "molecules", purpose)
     molecules, rows, bad = [], [], []
     seen: dict[str, int] = {}
-    with BlockLogs():
+    with kit.rdBase.BlockLogs():
         for row, (line, text) in enumerate(zip(table.lines, table.columns[smiles], strict=True)):
             target, first = y[row : row + 1], None
-            mol = Chem.MolFromSmiles(text) if text and "\0" not in text else None
+            mol = kit.Chem.MolFromSmiles(text) if text and "\0" not in text else None
             if not text:
                 reason = "empty SMILES"
             elif mol is None:
@@ -148,7 +150,7 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
                 reason = "molecule without atoms"
             elif missing(target):
                 reason = "missing target"
-            elif (name := Chem.MolToSmiles(mol)) in seen:
+            elif (name := kit.Chem.MolToSmiles(mol)) in seen:
                 first = seen[name]
                 reason = f"duplicate of line {first}"
             else:
@@ -238,13 +240,3 @@ def _split_of_rows(table: Table, smiles: str, split: str, rows: list[int]) -> Sp
         return scaffold_split([table.columns[smiles][row] for row in rows])
     names = [table.columns[split][row] for row in rows]
     return given_split(names, str(table.path), [table.lines[row] for row in rows])
-
-
-def _rdkit() -> tuple[Any, Any]:
-    try:
-        import ogb.utils.features  # noqa: F401
-        from rdkit import Chem
-        from rdkit.rdBase import BlockLogs
-    except ImportError as error:
-        raise OsanError(f"reading SMILES needs {error.name}: pip install 'osan[molecules]'") from None
-    return Chem, BlockLogs

@@ -14,7 +14,7 @@ from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
 from osan.training.batches import Batches
 from osan.training.build import build
-from osan.training.evaluation import predictions, scores
+from osan.training.evaluation import predict, scores
 from osan.training.module import Learner
 from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo
@@ -39,7 +39,7 @@ def test_every_recipe_trains_and_evaluates(key, few):
              if not torch.equal(value, before[name])}  # fmt: skip
     # Learned selection may get no gradient within two steps, if no choice would change; the rest has to move.
     assert moved & {"downstream", "network"}
-    prediction = predictions(learner, task.test, 2, samples=1)
+    prediction = predict(learner, task.test, 2, samples=1)
     assert prediction.shape == (len(task.test), task.num_targets)
     assert prediction.isfinite().all()
     reached = scores(prediction, task.test.y, info)

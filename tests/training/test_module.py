@@ -81,11 +81,11 @@ def test_the_best_epoch_is_kept(finished):
 
 
 def test_the_stored_model_reproduces_score_and_predictions(finished):
-    from osan.training.evaluation import predictions
+    from osan.training.evaluation import predict
 
     learner, settings, _ = load_model(str(finished))
     test = load_task(settings).test
-    prediction = predictions(learner, test, 5)
+    prediction = predict(learner, test, 5)
     with torch.no_grad():
         assert torch.allclose(learner(test.batch(torch.arange(3))), prediction[:3], rtol=1e-5)
     written = [float(row["predicted_y"]) for row in csv.DictReader((finished / "predictions.csv").open())]

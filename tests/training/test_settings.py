@@ -15,7 +15,7 @@ from osan.training.settings_files import parsed_changes, read_settings, write_se
     [
         ({"trainig": {}}, "unknown key 'trainig'; did you mean 'training'?"),
         ({"training": {"epoch": 3}}, "unknown key 'training.epoch'; did you mean 'training.epochs'?"),
-        ({"network": {"zzz": 3}}, "unknown key 'network.zzz'; known are like, "),
+        ({"network": {"zzz": 3}}, "unknown key 'network.zzz'; known are architecture, like, "),
         ({"training": {"epochs": 0}}, "training.epochs: Input should be greater than or equal to 1, got 0"),
         ({"training": {"epochs": 2, "min_epochs": 3}}, "min_epochs (3) must not exceed epochs (2)"),
         ({"training": {"milestones": [1], "decay_every": 2}}, "either milestones or decay_every"),

@@ -9,7 +9,7 @@ import torch
 from osan.experiments.demo import demo_settings
 from osan.training.batches import Batches, mixed
 from osan.training.build import build
-from osan.training.evaluation import predict_samples, predictions, separate_score
+from osan.training.evaluation import predict, predict_samples, separate_score
 from osan.training.module import Learner
 from osan.training.run import load_model, train
 from osan.training.tasks import TaskInfo, load_task
@@ -71,7 +71,7 @@ def test_samples_apart(finished):
     each = predict_samples(learner, task.test, 16)[1]
     assert each.shape == (settings.selection.samples, len(task.test), 1)
     # Joined they are what is predicted, and apart each has its own error.
-    torch.testing.assert_close(each.mean(0), predictions(learner, task.test, 16))
+    torch.testing.assert_close(each.mean(0), predict(learner, task.test, 16))
     errors = [(one - task.test.y).abs().mean() for one in each]
     told = json.loads((finished / "result.json").read_text())
     assert told["metric"] == "mae"

@@ -37,6 +37,16 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Of weights, noise and the order of batches.")] = None,
     epochs: Annotated[int | None, typer.Option(help="At most that many.")] = None,
     devices: Annotated[int | None, typer.Option(help="Processes (or GPUs) to train with.")] = None,
+    optimizer: Annotated[str | None, typer.Option(help="adam (the default), adamw or sgd.")] = None,
+    schedule: Annotated[
+        str | None, typer.Option(help="constant, steps, cosine, one-cycle or plateau.")
+    ] = None,
+    architecture: Annotated[
+        str | None, typer.Option(help="osan (the default), k-osan, dss, ... or module:name.")
+    ] = None,
+    logger: Annotated[
+        list[str] | None, typer.Option(help="csv, tensorboard, wandb or mlflow (repeatable).")
+    ] = None,
     smiles: Annotated[str | None, typer.Option(help="Own table: the column with SMILES.")] = None,
     target: Targets = None,
     labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
@@ -56,10 +66,16 @@ def train(
     from osan.training.settings_files import parsed_changes
     from osan.training.tasks import located
 
-    changes = parsed_changes(sets or [])
+    try:
+        changes = parsed_changes(sets or [])
+    except OsanError as error:
+        raise OsanError(f"--set {error}") from None
     options = {
         "seed": seed,
         "training.epochs": epochs,
+        "training.optimizer": optimizer,
+        "training.schedule": schedule,
+        "network.architecture": architecture,
         "data.smiles": smiles,
         "data.targets": target or None,
         "data.labels": None if labels is None else str(labels),
@@ -67,8 +83,8 @@ def train(
         "data.split": split,
     }
     changes = {key: value for key, value in options.items() if value is not None} | changes
-    if devices is not None:
-        changes["machine.devices"] = devices
+    machine = {"machine.devices": devices, "machine.loggers": logger or None}
+    changes |= {key: value for key, value in machine.items() if value is not None}
     chosen = {"policy": policy, "subgraphs": subgraphs, "selection": selection, "network": network}
     if resume is not None:
         _only_machine(changes, dataset, recipe, settings, name, *chosen.values())

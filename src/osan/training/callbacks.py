@@ -14,7 +14,7 @@ from lightning.pytorch.loggers import CSVLogger, Logger
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.training.evaluation import predictions
+from osan.training.evaluation import predict
 from osan.training.folder import CHECKPOINT, METRICS, write_bytes
 from osan.training.module import Learner
 from osan.training.scores import score
@@ -98,7 +98,7 @@ class History(Callback):
             row["gradients"] = pl_module.gradient_share()
         if self.watched is not None:
             info, size = pl_module.info, pl_module.settings.training.batch_size
-            prediction = predictions(pl_module, self.watched, size)
+            prediction = predict(pl_module, self.watched, size)
             row[TEST_COLUMN] = float(score(prediction, self.watched.y, info.kind, info.metric))
         self.rows.append(row)
         if trainer.is_global_zero:

@@ -39,7 +39,7 @@ def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None
             setattr(model, name, value)
 
 
-def predictions(
+def predict(
     learner: Learner,
     graphs: FlatDataset,
     batch_size: int,
@@ -54,7 +54,7 @@ def predictions(
 
 
 def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
-    """What :func:`predictions` gives, and the predictions of every perturbed sample on its own.
+    """What :func:`predict` gives, and the predictions of every perturbed sample on its own.
 
     In the unit of the targets, of shapes ``[graphs, targets]`` and ``[samples, graphs, targets]``. A network
     that sees the whole graph, or all subgraphs, has one sample.

@@ -67,6 +67,8 @@ class Learner(LightningModule):
         if training.schedule == "steps":
             given |= training.model_dump(include={"decay", "milestones", "decay_every"})
         self.schedule = make_schedule(training.schedule, given, shares["schedule"])
+        if training.precision == "64":
+            self.double()  # Lightning would restore a checkpoint first, in fewer digits
         # The validation metric after each epoch so far.
         self.values: list[float] = []
         self.total, self.graphs = torch.zeros(()), 0

@@ -118,8 +118,6 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
         raise OsanError(f"{folder / files.MODEL}: expected format {' or '.join(FORMATS)}, got {known!r}")
     info = TaskInfo.from_json(content["task"])
     learner = Learner(_model(settings, info, model), settings, info)
-    if settings.training.precision == "64":
-        learner.double()
     try:
         weights = load_file(folder / files.WEIGHTS)
         learner.model.load_state_dict(upgrade_weights(weights, known, learner.model))

@@ -14,7 +14,7 @@ from torch import Tensor
 from osan.data import Features, Normalization, Task, load, load_graphs, load_table, names
 from osan.data.formats.table import has_column, is_table
 from osan.errors import OsanError
-from osan.training.settings import Settings
+from osan.training.settings import CUSTOM, Settings
 
 _METRICS = {
     "regression": ("mae", "rmse"),
@@ -23,18 +23,41 @@ _METRICS = {
 }
 
 
-def load_task(settings: Settings, data: Path | None = None, rejected: Path | None = None) -> Task:
-    """The task that the settings name: a known dataset, a table of molecules, or a file of graphs.
+def load_task(
+    settings: Settings, data: Path | None = None, rejected: Path | None = None, task: Task | None = None
+) -> Task:
+    """The task of the settings: a known dataset, a table of molecules, or a file of graphs.
 
     Parameters
     ----------
     settings
-        Those of the run; the seed counts where ``data.fold`` is ``"seed"``.
+        Those of the run; the seed counts if ``data.fold`` is ``"seed"``.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     rejected
         Where to list the rows of a table that cannot be used.
+    task
+        A custom task instead; metric and limit of the settings apply to it, too.
     """
+    wanted = settings.data
+    if wanted.dataset.startswith(f"{CUSTOM}:") and task is None:
+        raise OsanError("task: expected the custom task of the run, got none; hand it over as task=")
+    task = _load(settings, data, rejected) if task is None else task
+    if wanted.metric is not None:
+        if wanted.metric not in _METRICS[task.kind]:
+            allowed = " or ".join(_METRICS[task.kind])
+            raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
+        task = replace(task, metric=wanted.metric)
+    if wanted.limit is None:
+        return task
+    few = slice(0, wanted.limit)
+    train = task.train[few]
+    scale = None if task.normalization is None else Normalization.of(train.y)
+    return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
+
+
+def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
+    """The task as it is stored."""
     wanted = settings.data
     fold, seed = wanted.fold, wanted.seed
     if fold == "seed":
@@ -47,30 +70,18 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
     }
     path = own_file(wanted.dataset)
     if path is None:
-        task = load(wanted.dataset, data, **chosen, **wanted.options)
-    elif wanted.options:
+        return load(wanted.dataset, data, **chosen, **wanted.options)
+    if wanted.options:
         raise OsanError(f"data.options: {path} has none, got {', '.join(wanted.options)}")
-    elif not is_table(path):
-        task = load_graphs(path, labels=wanted.labels, kind=wanted.kind, **chosen)
-    elif wanted.labels is not None:
+    if not is_table(path):
+        return load_graphs(path, labels=wanted.labels, kind=wanted.kind, **chosen)
+    if wanted.labels is not None:
         raise OsanError(
             f"data.labels: the targets of {path} are columns (data.targets), got {wanted.labels!r}"
         )
-    else:
-        task = load_table(
-            path, wanted.smiles, wanted.targets or ["y"], kind=wanted.kind, rejected=rejected, **chosen
-        )
-    if wanted.metric is not None:
-        if wanted.metric not in _METRICS[task.kind]:
-            allowed = " or ".join(_METRICS[task.kind])
-            raise OsanError(f"data.metric: {task.kind} is scored by {allowed}, not by {wanted.metric}")
-        task = replace(task, metric=wanted.metric)
-    if wanted.limit is None:
-        return task
-    few = slice(0, wanted.limit)
-    train = task.train[few]
-    scale = None if task.normalization is None else Normalization.of(train.y)
-    return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
+    return load_table(
+        path, wanted.smiles, wanted.targets or ["y"], kind=wanted.kind, rejected=rejected, **chosen
+    )
 
 
 def own_file(dataset: str) -> Path | None:

@@ -68,7 +68,7 @@ def test_a_checkpoint_of_another_setting(tmp_path, small):
     wanted = small(**{"network.width": 16})
     (folder / SETTINGS).write_text(wanted.to_toml())
     before = content(folder)
-    with pytest.raises(OsanError, match=r"is of a run with other settings: network.width: 16"):
+    with pytest.raises(OsanError, match=r"belongs to a run with other settings: network.width: 16"):
         train(wanted, folder, resume=True, progress=False)
     assert content(folder)[CHECKPOINT] == before[CHECKPOINT]
 

@@ -17,7 +17,7 @@ from osan.training.settings_files import parsed_changes, read_settings, write_se
         ({"training": {"epoch": 3}}, "unknown key 'training.epoch'; did you mean 'training.epochs'?"),
         ({"network": {"zzz": 3}}, "unknown key 'network.zzz'; known are architecture, like, "),
         ({"training": {"epochs": 0}}, "training.epochs: Input should be greater than or equal to 1, got 0"),
-        ({"training": {"epochs": 2, "min_epochs": 3}}, "min_epochs (3) must not exceed epochs (2)"),
+        ({"training": {"epochs": 2, "min_epochs": 3}}, "training: min_epochs: expected at most epochs (2), got 3"),
         ({"training": {"milestones": [1], "decay_every": 2}}, "either milestones or decay_every"),
         ({"selection": {"policy": "delete all"}}, "policy: 'delete all' is not understood"),
         ({"network": {"like": "zink"}}, "network.like: Input should be 'zinc'"),

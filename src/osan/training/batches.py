@@ -1,4 +1,4 @@
-"""Batches whose order depends on the seed and the epoch alone, shared between processes if there are many."""
+"""Batches in an order that depends only on the seed and the epoch, shared between processes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from osan.errors import OsanError
 class Batches:
     """Batches of a dataset: shuffled anew in every epoch, or in order.
 
-    The order of an epoch is a function of ``(seed, epoch)``, so a run that is continued sees the same batches
-    as one that never stopped. With several processes (``world``) each gets an equal part of every batch; of a
+    The order of an epoch is a function of ``(seed, epoch)``, so a resumed run sees the same batches as one
+    that never stopped. With several processes (``world``) each gets an equal part of every batch; of a
     last training batch that cannot be shared equally, up to ``world - 1`` graphs are left out.
 
     Parameters
@@ -53,7 +53,7 @@ class Batches:
     ) -> None:
         if epoch is not None and batch_size % world:
             raise OsanError(
-                f"training.batch_size: {batch_size} cannot be shared by {world} processes equally"
+                f"training.batch_size: expected a multiple of {world} (processes), got {batch_size}"
             )
         self.dataset, self.batch_size, self.epoch, self.seed = dataset, batch_size, epoch, seed
         self.rank, self.world = rank, world
@@ -71,8 +71,8 @@ class Batches:
     def _positions(self) -> Iterator[Tensor]:
         count = len(self.dataset)
         if self.epoch is None:
-            # Some process may get no graph of a small last batch: it has one batch less, which is no harm
-            # where no gradients are exchanged.
+            # Some process may get no graph of a small last batch: it has one batch less, which does no harm:
+            # no gradients are exchanged here.
             for positions in torch.split(torch.arange(count), self.batch_size):
                 mine = positions[self.rank :: self.world]
                 if len(mine):

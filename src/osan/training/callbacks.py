@@ -1,4 +1,4 @@
-"""What happens between epochs: early stopping, best weights, the file of metrics, checkpoints, progress."""
+"""Callbacks between epochs: early stopping, best weights, the file of metrics, checkpoints, progress."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from osan.training.folder import CHECKPOINT, METRICS, write_bytes
 from osan.training.module import Learner
 from osan.training.scores import score
 
-# The metric of the watched test split; not "test_" and its name, so that nobody takes it for the result.
+# The metric of the watched test split. Not "test_" and its name: it is not the result.
 TEST_COLUMN = "watched_test"
 
 
 class Patience(EarlyStopping):
-    """Stop when the validation metric has not improved for a while, but not before the least epoch."""
+    """Stop when the validation metric has not improved for a while, but not before ``min_epochs``."""
 
     def __init__(self, monitor: str, mode: str, patience: int, min_epochs: int) -> None:
         super().__init__(monitor, mode=mode, patience=patience, check_on_train_epoch_end=False)
@@ -32,7 +32,7 @@ class Patience(EarlyStopping):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         super().on_validation_end(trainer, pl_module)
-        # Lightning would remember the wish to stop and follow it later, whatever improves meanwhile.
+        # Otherwise Lightning remembers the request and stops later, even if the metric improves meanwhile.
         if trainer.current_epoch + 1 < self.min_epochs:
             trainer.should_stop = False
 
@@ -60,7 +60,7 @@ class Best(Callback):
 
 
 class History(Callback):
-    """``metrics.csv``: a line per epoch, with the numbers of a continued run as if it had never stopped.
+    """``metrics.csv``: one line per epoch; a resumed run continues it as if it had never stopped.
 
     ``watched`` is a test split whose metric is recorded as well, outside the measured time.
     """
@@ -139,9 +139,9 @@ def _log(logger: Logger, row: dict[str, float]) -> None:
 
 
 class Perfect(Callback):
-    """Stop when nothing can improve any more: the first of equally good epochs is the one that is kept.
+    """Stop when nothing can improve any more, since the first of equally good epochs is kept.
 
-    Where a test split is watched, its metric has to be perfect, too. Comes after ``History``.
+    If a test split is watched, its metric has to be perfect as well. Comes after ``History``.
     """
 
     def __init__(self, best: Best, history: History, direction: str) -> None:
@@ -154,9 +154,9 @@ class Perfect(Callback):
 
 
 class Saver(Callback):
-    """Writes ``checkpoint.ckpt`` after an epoch, not more often than asked for, and after the last one.
+    """Writes ``checkpoint.ckpt`` after an epoch, not more often than every ``seconds``, and after the last.
 
-    It has to be the last callback, so that the others have taken note of the epoch.
+    It has to be the last callback, so that the others have seen the epoch.
     """
 
     def __init__(self, folder: Path, seconds: float) -> None:

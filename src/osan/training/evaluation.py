@@ -1,10 +1,11 @@
-"""Predictions of a whole split, their scores, and how long inference takes."""
+"""Predictions of a whole split, their scores, and inference times."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,7 +22,7 @@ REPEATS = 5
 
 @contextmanager
 def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None = None) -> Iterator[None]:
-    """Evaluation mode without gradients, with another number of samples or other noise if asked for."""
+    """Evaluation mode without gradients, optionally with another number of samples or other noise."""
     model, training = learner.model, learner.training
     learner.eval()
     wanted = {"samples": samples, "evaluation_noise": noise}
@@ -54,7 +55,7 @@ def predict(
 
 
 def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
-    """What :func:`predict` gives, and the predictions of every perturbed sample on its own.
+    """The result of :func:`predict`, and the predictions of every perturbed sample.
 
     In the unit of the targets, of shapes ``[graphs, targets]`` and ``[samples, graphs, targets]``. A network
     that sees the whole graph, or all subgraphs, has one sample.
@@ -78,10 +79,10 @@ def sample_agreement(
 ) -> float | None:
     """Cohen's kappa between the choices of different samples, see :func:`osan.selection.agreement`.
 
-    0 means that noise alone decides which subgraphs are looked at, 1 that they are always the same. ``None``
-    where nothing is learned, or where there is no choice.
+    0 means that noise alone decides which subgraphs are chosen, 1 that they are always the same. ``None`` if
+    nothing is learned, or nothing can be chosen.
     """
-    model = learner.model
+    model: Any = learner.model
     if not learner.learns:
         return None
     device = next(model.parameters()).device
@@ -95,9 +96,9 @@ def sample_agreement(
 
 
 def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
-    """The metric with every sample of every graph counted on its own; ``None`` for a single sample.
+    """The metric with every sample of every graph as a separate prediction; ``None`` for a single sample.
 
-    The authors' code concatenates the passes over the test split in this way, instead of joining them.
+    The authors' code concatenates the passes over the test split in this way.
     """
     samples = len(each)
     if samples == 1:
@@ -107,7 +108,7 @@ def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
 
 
 def scores(prediction: Tensor, y: Tensor, info: TaskInfo) -> dict[str, float]:
-    """The metric of the task and, where they can be computed, the others that suit it."""
+    """The metric of the task and, if they can be computed, the others for its kind."""
     out = {info.metric: float(score(prediction, y, info.kind, info.metric))}
     for name in info.metrics[1:]:
         try:

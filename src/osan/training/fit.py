@@ -38,7 +38,7 @@ from osan.training.settings import Settings
 
 @dataclass(frozen=True)
 class Fitted:
-    """What training leaves: the trainer, the best weights and the numbers of every epoch."""
+    """The outcome of training: the trainer, the best weights and the numbers of every epoch."""
 
     trainer: Trainer
     best: Best
@@ -54,9 +54,9 @@ def fit(
     progress: bool = False,
     extra: Sequence[Callback] = (),
 ) -> Fitted:
-    """Train to the end, from the checkpoint in the folder if there is one and ``resume`` says so.
+    """Train to the end; with ``resume`` from the checkpoint in the folder, if there is one.
 
-    ``extra`` callbacks come last in line.
+    ``extra`` callbacks come last.
     """
     keep_freed_memory()
     training, machine = learner.settings.training, learner.settings.machine
@@ -66,7 +66,7 @@ def fit(
         check_settings(checkpoint, state, learner.settings)
         check_data(checkpoint, state, task)
         check_model(checkpoint, state, learner)
-    rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # once it is clear that the run goes on
+    rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # now that the run goes on for sure
     best = Best(learner.monitor, task.direction)
     history = History(folder, task.test if training.watch_test else None)
     callbacks: list[Callback] = [best, history, Perfect(best, history, task.direction)]
@@ -129,7 +129,7 @@ def _strategy(settings: Settings) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Lightning's hints off the terminal; what matters comes as an error."""
+    """Keep Lightning's hints off the terminal; problems are errors."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from torch import Tensor, nn
 
-# That of new runs comes last.
+# New runs have the last one.
 FORMATS = ("1", "2")
 
 

@@ -51,7 +51,7 @@ def make_loggers(names: Sequence[LoggerName], folder: Path, run: str) -> list[Lo
     folder
         The folder of the run.
     run
-        Its name there.
+        The name of the run.
 
     Raises
     ------

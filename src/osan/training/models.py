@@ -48,7 +48,7 @@ class CustomModel(nn.Module):
         return bool(getattr(self.network, "learns", False))
 
     def forward(self, batch: Data) -> Output:
-        """Predictions, with the bag of whole graphs if the network does not tell its own."""
+        """Predictions, with the bag of whole graphs unless the network returns an output."""
         out = self.network(batch)
         return out if isinstance(out, Output) else _output(out, whole_graphs(batch))
 

@@ -100,9 +100,10 @@ class Learner(LightningModule):
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """What the network looks at, see :meth:`osan.nn.DataDrivenOSAN.explain`."""
-        if not hasattr(self.model, "explain"):
-            raise OsanError("the run has no policy (selection.policy is empty), so nothing is chosen in it")
-        return self.model.explain(batch, samples)
+        explain: Any = getattr(self.model, "explain", None)
+        if explain is None:
+            raise OsanError("selection.policy: expected a policy, got none; the run chooses no subgraphs")
+        return explain(batch, samples)
 
     def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
         """One loss per graph, of normalized targets if the task has them."""

@@ -37,9 +37,9 @@ class Predicted:
 
     @property
     def header(self) -> list[str]:
-        """The table's columns as they are, then the line and what is predicted, under names not yet taken."""
-        own = self.table.header
-        return [*own, *numbered(["line"], own), *numbered(self.columns, own)]
+        """The table's columns as they are, then the line and the predictions, under names not yet taken."""
+        given = self.table.header
+        return [*given, *numbered(["line"], given), *numbered(self.columns, given)]
 
     @property
     def rows(self) -> list[list[str | int | float]]:
@@ -61,7 +61,7 @@ def one_molecule(text: str, smiles: str = "smiles") -> Table:
 
 
 def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
-    """Predict every molecule of a table that was read as a whole.
+    """Predict every molecule of a table that was read whole.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
         joined, each_sample = predict_samples(learner, graphs, batch_size)
     columns, values = predicted_columns(learner, joined, each_sample)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
-    # A molecule that stands in the table twice is predicted once and told twice.
+    # A molecule that is in the table twice is predicted once and listed twice.
     why = {each.line: each.reason for each in rejected}
     row_of = {line: row for row, line in enumerate(table.lines)}
     for each in bad:
@@ -103,9 +103,9 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
 
 
 def write_predicted(path: Path, predicted: Predicted) -> None:
-    """Write the table with what is predicted: separated by tabs if the name says so, else as it was read.
+    """Write the table with its predictions: separated by tabs if the name ends so, else as it was read.
 
-    Numbers get a decimal comma where the table has some.
+    Numbers get a decimal comma if the table has some.
     """
     table, rows = predicted.table, predicted.rows
     if table.decimal_comma and any(_COMMA.fullmatch(cell.strip()) for row in table.rows for cell in row):
@@ -115,7 +115,7 @@ def write_predicted(path: Path, predicted: Predicted) -> None:
 
 
 def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
-    """Names and values of what is predicted for every graph of a file, of shape ``[graphs, columns]``.
+    """Names of columns, and predictions for every graph of a file, of shape ``[graphs, columns]``.
 
     The columns are those of :func:`~osan.training.columns.predicted_columns`.
 
@@ -157,7 +157,7 @@ def _fits(found: Features | None, expected: Features | None) -> bool:
     if found is None or expected is None:
         return found is expected
     if found.categorical and len(found.sizes) == len(expected.sizes):
-        return all(here <= there for here, there in zip(found.sizes, expected.sizes, strict=True))
+        return all(size <= most for size, most in zip(found.sizes, expected.sizes, strict=True))
     return found == expected
 
 

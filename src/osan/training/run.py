@@ -1,4 +1,4 @@
-"""A run from its settings to its result, in one folder; and the model of a finished run."""
+"""Train a run from its settings to its result, in one folder, and load its model."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def train(
     folder
         The folder of the run; see :mod:`osan.training.folder`.
     model
-        A custom model instead of that of the settings: a :class:`osan.nn.DataDrivenOSAN`, an
+        A custom model instead of the one in the settings: a :class:`osan.nn.DataDrivenOSAN`, an
         :class:`osan.nn.FixedBags`, or any module from a batch to predictions of shape ``[graphs, targets]``.
-        Hand it over again to resume the run and to load it.
+        Pass it again to resume the run and to load it.
     task
-        A custom task instead of that of the settings. Hand it over again to resume the run.
+        A custom task instead of the one in the settings. Pass it again to resume the run.
     resume
         Resume the run in the folder, if there is one: from its last checkpoint, or from the start. A finished
         run is returned as it is. Otherwise a folder that holds a run is an error.
@@ -106,7 +106,7 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
     folder
         The folder of the run.
     model
-        The custom model that was handed to :func:`train`, with any weights; ``None`` for other runs.
+        The custom model that was passed to :func:`train`, with any weights; ``None`` for other runs.
     """
     folder = Path(folder)
     settings = settings_of(folder)
@@ -130,11 +130,11 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
 
 
 def _model(settings: Settings, info: TaskInfo, model: nn.Module | None) -> nn.Module:
-    """The model of a run: that of its settings, or the custom one."""
+    """The model of a run: built from its settings, or the custom one."""
     custom = settings.network.architecture == CUSTOM
     if custom != (model is not None):
-        told = "a custom model, got none; hand it over as model=" if custom else "no custom model, got one"
-        raise OsanError(f"model: expected {told}")
+        problem = "a custom model, got none; pass it as model=" if custom else "no custom model, got one"
+        raise OsanError(f"model: expected {problem}")
     if model is None:
         return build(settings, info)
     return model if hasattr(model, "learns") else CustomModel(model)
@@ -160,7 +160,7 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused an error: while numba compiles it comes out of there as a SystemError."""
+    """Whether Ctrl-C caused an error; while numba compiles, it comes out as a SystemError."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interrupt(error.__cause__))
 
 
@@ -225,6 +225,6 @@ def is_first_process() -> bool:
 
 
 def _note_failure(folder: Path, error: Exception) -> None:
-    """Leave the reason in the folder, if anything can be written there."""
+    """Leave the reason in the folder, if it can be written."""
     with contextlib.suppress(OsanError):
         files.write_json(folder / files.FAILED, {"error": one_line(error)})

@@ -34,7 +34,7 @@ Paper = Literal[
     "proteins",
 ]
 
-# The architecture of a run whose model was handed to it, and the dataset if the task was.
+# The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
 CUSTOM = "custom"
 
 
@@ -117,7 +117,7 @@ class NetworkSettings(Section):
     ``(width, layers, out, **options)`` that makes a network; ``options`` are its further arguments, such as
     ``k``. ``like`` takes the paper's network for a dataset, and ``as_in_code`` follows the authors' code
     where it differs from the text. What is not set is as in the paper; without ``like``: width 64, 4 layers,
-    GINE (GIN if edges have no features) and mean pooling. ``"custom"`` stands for a model that was handed to
+    GINE (GIN if edges have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
     :func:`~osan.training.run.train`.
     """
 
@@ -179,15 +179,15 @@ class TrainingSettings(Section):
     @model_validator(mode="after")
     def _consistent(self) -> TrainingSettings:
         if self.min_epochs > self.epochs:
-            raise ValueError(f"min_epochs ({self.min_epochs}) must not exceed epochs ({self.epochs})")
+            raise ValueError(f"min_epochs: expected at most epochs ({self.epochs}), got {self.min_epochs}")
         if self.milestones and self.decay_every:
-            raise ValueError("give either milestones or decay_every, not both")
+            raise ValueError("expected either milestones or decay_every, got both")
         if self.schedule != "steps" and (self.decay != 1 or self.milestones or self.decay_every):
             raise ValueError(
                 f"decay, milestones and decay_every: expected schedule 'steps', got {self.schedule!r}"
             )
         if self.warmup >= self.epochs:
-            raise ValueError(f"warmup ({self.warmup:g}) must be below epochs ({self.epochs})")
+            raise ValueError(f"warmup: expected less than epochs ({self.epochs}), got {self.warmup:g}")
         return self
 
 
@@ -277,17 +277,17 @@ class Settings(Section):
         return self.changed({**changes, "name": name})
 
     def differences(self, other: Settings) -> list[str]:
-        """How two runs differ, as ``key: here instead of there``; the machine does not count."""
-        here, there = _flat(self.model_dump()), _flat(other.model_dump())
+        """How two runs differ, as ``key: this instead of that``; the machine does not count."""
+        mine, others = _flat(self.model_dump()), _flat(other.model_dump())
         return [
-            f"{key}: {here.get(key)!r} instead of {there.get(key)!r}"
-            for key in sorted(here.keys() | there.keys())
-            if not key.startswith("machine.") and here.get(key) != there.get(key)
+            f"{key}: {mine.get(key)!r} instead of {others.get(key)!r}"
+            for key in sorted(mine.keys() | others.keys())
+            if not key.startswith("machine.") and mine.get(key) != others.get(key)
         ]
 
 
 def validated(tree: Mapping[str, Any], where: str = "settings") -> Settings:
-    """The settings in a nested mapping; the first problem is an :class:`OsanError` that says where it is."""
+    """The settings in a nested mapping; the first problem raises an :class:`OsanError`."""
     return checked(Settings, tree, where)
 
 

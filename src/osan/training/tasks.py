@@ -1,4 +1,4 @@
-"""From the settings of the data to a task, and what a network must know of it."""
+"""From the settings of the data to a task, and the facts of it that a network needs."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def load_task(
     rejected
         Where to list the rows of a table that cannot be used.
     task
-        A custom task instead; metric and limit of the settings apply to it, too.
+        A custom task instead; metric and limit of the settings apply to it as well.
     """
     wanted = settings.data
     if wanted.dataset.startswith(f"{CUSTOM}:") and task is None:
-        raise OsanError("task: expected the custom task of the run, got none; hand it over as task=")
+        raise OsanError("task: expected the custom task of the run, got none; pass it as task=")
     task = _load(settings, data, rejected) if task is None else task
     if wanted.metric is not None:
         if wanted.metric not in _METRICS[task.kind]:
@@ -101,7 +101,7 @@ def own_file(dataset: str) -> Path | None:
 
 
 def located(settings: Settings) -> Settings:
-    """The same settings, from the current folder, with the paths of one's own files in full.
+    """The same settings, with the paths of custom files in full, from the current folder.
 
     Raises
     ------
@@ -123,12 +123,12 @@ def located(settings: Settings) -> Settings:
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What is needed of a task to build its network and read its predictions; stored beside the weights.
+    """The facts of a task that its network and predictions depend on; stored with the weights.
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
-    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalized, ``classes`` where
-    they have no names. ``fingerprint`` is that of the data the network was trained on, ``alphabets`` says
-    which labels of a file of graphs their codes stand for, ``split`` in words how the graphs were split.
+    vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
+    have no names. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a file
+    of graphs, ``split`` describes how the graphs were split.
     """
 
     dataset: str
@@ -181,12 +181,12 @@ class TaskInfo:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """A name for each class of ``"multiclass"``: its own, else its number."""
+        """A name for each class of ``"multiclass"``, by default its number."""
         return self.classes or tuple(map(str, range(self.num_targets)))
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that makes sense, that of the task first."""
+        """Every metric that makes sense, the metric of the task first."""
         return (self.metric, *(name for name in _METRICS[self.kind] if name != self.metric))
 
     def to_json(self) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class TaskInfo:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
-        """What :meth:`to_json` gave, after a passage through a file."""
+        """The inverse of :meth:`to_json`, after a passage through a file."""
         try:
             values: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
@@ -205,7 +205,7 @@ class TaskInfo:
                 values[name] = None if given is None else Features(tuple(given["sizes"]), given["width"])
             return cls(**values)
         except (TypeError, KeyError) as error:
-            raise OsanError(f"the description of the task is damaged: {error}") from error
+            raise OsanError(f"task: expected the facts of a task, got damaged ones ({error})") from error
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

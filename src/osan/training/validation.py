@@ -1,4 +1,4 @@
-"""Validation with pydantic: what is wrong becomes one line that says where."""
+"""Validation with pydantic, with errors in one line that name the key."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def name_in(table: Mapping[str, Any]) -> AfterValidator:
 
 
 def checked(model: type[Checked], tree: Mapping[str, Any], where: str) -> Checked:
-    """An instance of a pydantic model; the first problem is an :class:`OsanError` that says where it is."""
+    """An instance of a pydantic model; the first problem raises an :class:`OsanError`."""
     try:
         return model.model_validate(tree)
     except ValidationError as error:
@@ -45,8 +45,8 @@ def _explain(error: ValidationError, model: Any) -> str:
     if first["type"] != "extra_forbidden":
         keys = ".".join(path[:2])
         message = first["msg"].removeprefix("Value error, ")
-        told = isinstance(first["input"], dict | BaseModel) or ", got " in message
-        message += "" if told else f", got {first['input']!r}"
+        complete = isinstance(first["input"], dict | BaseModel) or ", got " in message
+        message += "" if complete else f", got {first['input']!r}"
         return f"{keys}: {message}" if keys else message
     *sections, key = path
     for section in sections:

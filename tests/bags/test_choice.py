@@ -123,7 +123,7 @@ def test_ranks_follow_the_values(path):
     assert thick.rank.tolist() == [2, 0, 1, 3, 0, 1, 0, 0, 0, 0, 0, 0]
     with pytest.raises(OsanError, match="values 1 to K once each"):
         bags.from_choice(path, torch.tensor([[2.0], [2.0], [0.0], [0.0]]), ordered=True)
-    with pytest.raises(OsanError, match="only vertices can be ranked"):
+    with pytest.raises(OsanError, match="edges, which have no ranks"):
         bags.from_choice(path, torch.ones(6, 1), what="edge", ordered=True)
 
 

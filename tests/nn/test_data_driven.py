@@ -25,7 +25,7 @@ from osan.selection import (
     Random,
     ScoreFunction,
     StraightThrough,
-    pose,
+    problem_for,
 )
 
 
@@ -363,7 +363,7 @@ class Above(Problem):
 
 
 def above(policy, batch):
-    problem = pose(policy, batch)
+    problem = problem_for(policy, batch)
     return Above(policy, problem.ground, problem.keep)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import torch
 from torch import nn
@@ -18,11 +18,12 @@ from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
 from osan.nn.encoders import encoder
 from osan.parts import resolve
-from osan.selection import Estimator, Noise, Policy
+from osan.selection import ESTIMATORS, NOISES, Estimator, Noise, Policy, make_estimator, make_noise
+from osan.selection.auxiliary import AuxiliaryLoss, resolve_auxiliary
 from osan.training.models import CustomModel, FixedBags
 from osan.training.options import accepts, share_options
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
-from osan.training.tables import ARCHITECTURES, ESTIMATORS
+from osan.training.tables import ARCHITECTURES
 from osan.training.tasks import TaskInfo
 
 # What settings without a value mean.
@@ -55,9 +56,8 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
         else None,
         network,
         policy,
-        estimator=estimator(choice),
-        noise=Noise(choice.noise, choice.noise_scale),
-        auxiliary=None if choice.auxiliary == "none" or not choice.learns else choice.auxiliary,
+        **selection_parts(choice),
+        temperature=choice.temperature,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
@@ -158,22 +158,47 @@ def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: in
     )
 
 
-def estimator(choice: SelectionSettings) -> Estimator:
-    """The gradient estimator of that name."""
-    make = resolve(choice.estimator, ESTIMATORS, "selection.estimator")
-    options = share_options(choice.options, {"estimator": make}, "selection.options")["estimator"]
+class Parts(TypedDict):
+    """The arguments of :class:`osan.nn.DataDrivenOSAN` that can be custom parts."""
+
+    estimator: Estimator
+    noise: Noise
+    auxiliary: AuxiliaryLoss | None
+
+
+def selection_parts(choice: SelectionSettings) -> Parts:
+    """Estimator, noise and auxiliary loss by their names; every option goes to the parts that take it."""
+    made = resolve(choice.estimator, ESTIMATORS, "selection.estimator")
+    loss = None if choice.auxiliary == "none" else resolve_auxiliary(choice.auxiliary)
+    noise = resolve(choice.noise, NOISES, "selection.noise")
+    takers = {"estimator": made, "noise": noise, **({} if loss is None else {"auxiliary": loss})}
+    shares = share_options(choice.options, takers, "selection.options")
+    options = shares["estimator"]
     if choice.estimator == "imle":
-        return make(choice.lam, choice.draws, **options)
-    if choice.estimator == "adaptive-imle":
-        return make(samples=choice.draws, **options)
-    return make(**options)
+        options = {"lam": choice.lam, "samples": choice.draws, **options}
+    elif choice.estimator == "adaptive-imle":
+        options = {"samples": choice.draws, **options}
+    try:
+        return {
+            "estimator": make_estimator(choice.estimator, **options),
+            "noise": _noise(choice.noise, choice.noise_scale, shares["noise"]),
+            "auxiliary": partial(loss, **shares["auxiliary"]) if loss is not None and choice.learns else None,
+        }
+    except OsanError as error:
+        raise OsanError(f"selection.{error}") from error
 
 
 def evaluation_noise(choice: SelectionSettings) -> Noise | None:
-    """The noise of validation and test, where it is not that of training."""
+    """The noise of validation and test; ``None`` if it is the noise of training."""
     if choice.evaluation_noise is None:
         return None
-    return Noise(choice.evaluation_noise, choice.evaluation_noise_scale)
+    return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
+
+
+def _noise(name: str, scale: float, options: dict[str, Any]) -> Noise:
+    # A custom noise may have a scale already.
+    part = partial(resolve(name, NOISES, "noise"), **options) if options else name
+    return make_noise(part, None if scale == 1 else scale)
 
 
 def combine(choice: SelectionSettings, info: TaskInfo) -> Combine:

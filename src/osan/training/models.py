@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, whole_graphs
 from osan.nn import Output, PolicyNetwork
-from osan.selection import Random
 
 
 class FixedBags(PolicyNetwork):
@@ -16,7 +14,7 @@ class FixedBags(PolicyNetwork):
 
     def forward(self, batch: Data, bag: SubgraphBag | None = None) -> Output:  # type: ignore[override]
         bag = self.policy(batch) if bag is None else bag
-        return _output(self.network(batch, bag), bag)
+        return Output(self.network(batch, bag), (bag,))
 
 
 class CustomModel(nn.Module):
@@ -29,6 +27,7 @@ class CustomModel(nn.Module):
 
     Examples
     --------
+    >>> import torch
     >>> class Size(nn.Module):
     ...     def forward(self, batch):
     ...         return torch.bincount(batch.batch).float().unsqueeze(1)
@@ -50,9 +49,4 @@ class CustomModel(nn.Module):
     def forward(self, batch: Data) -> Output:
         """Predictions, with the bag of whole graphs unless the network returns an output."""
         out = self.network(batch)
-        return out if isinstance(out, Output) else _output(out, whole_graphs(batch))
-
-
-def _output(prediction: Tensor, bag: SubgraphBag) -> Output:
-    none = torch.zeros(bag.num_graphs, device=prediction.device)
-    return Output(prediction, none.sum(), None, (bag,), (), (prediction,), Random(), none)
+        return out if isinstance(out, Output) else Output(out, (whole_graphs(batch),))

@@ -185,7 +185,7 @@ class Learner(LightningModule):
     @property
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned."""
-        return bool(getattr(self.model, "learns", getattr(self.model, "upstream", None) is not None))
+        return bool(self.model.learns)
 
     def _share(self, part: Tensor, whole: int) -> float:
         """A quotient of sums over all processes."""

@@ -10,14 +10,16 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from osan.bags.operations import Deleted
+from osan.bags.choice import Agg
 from osan.data.task import Kind
 from osan.errors import OsanError
-from osan.selection import Policy
+from osan.parts import resolve
+from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import SCHEDULES
-from osan.training.tables import ARCHITECTURES, AUXILIARY_LOSSES, ESTIMATORS, LAYERS, NOISES, POOLS
+from osan.training.tables import ARCHITECTURES, LAYERS, POOLS
 from osan.training.validation import checked, name_in
+from osan.words import Deleted
 
 Metric = Literal["mae", "rmse", "accuracy", "rocauc"]
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
@@ -83,6 +85,7 @@ class SelectionSettings(Section):
     draws: int = Field(default=1, ge=1)
     noise: Noise = "gumbel"
     noise_scale: float = Field(default=1.0, ge=0)
+    temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)
     samples: int = Field(default=5, ge=1)
@@ -91,7 +94,7 @@ class SelectionSettings(Section):
     auxiliary_weight: float = Field(default=0.1, ge=0)
     deleted: Deleted = "masked"
     whole_graph: bool = False
-    agg: Literal["mean", "sum"] = "mean"
+    agg: Agg = "mean"
     options: dict[str, Any] = {}
 
     @field_validator("policy")
@@ -107,7 +110,9 @@ class SelectionSettings(Section):
     @property
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned: neither random nor all of them."""
-        return self.parsed is not None and self.parsed.count != "all" and self.estimator != "random"
+        if self.parsed is None or self.parsed.count == "all":
+            return False
+        return bool(getattr(resolve(self.estimator, ESTIMATORS, "selection.estimator"), "learns", True))
 
 
 class NetworkSettings(Section):

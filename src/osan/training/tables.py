@@ -1,18 +1,7 @@
 """Temporary tables of names until the lower rooms have them."""
 
 from osan import nn
-from osan.selection import IMLE, SIMPLE, AdaptiveIMLE, Random, ScoreFunction, StraightThrough
 
-ESTIMATORS = {
-    "imle": IMLE,
-    "adaptive-imle": AdaptiveIMLE,
-    "simple": SIMPLE,
-    "straight-through": StraightThrough,
-    "score-function": ScoreFunction,
-    "random": Random,
-}
-NOISES = dict.fromkeys(["gumbel", "sum-of-gamma", "gaussian", "none"])
-AUXILIARY_LOSSES = dict.fromkeys(["cosine", "uniform"])
 LAYERS = dict.fromkeys(["gin", "gine", "gcn", "pna"])
 POOLS = dict.fromkeys(["sum", "mean", "max", "attention", "set2set"])
 ARCHITECTURES = {

@@ -163,7 +163,7 @@ class Parts(TypedDict):
 
     estimator: Estimator
     noise: Noise
-    auxiliary: AuxiliaryLoss | None
+    auxiliary: AuxiliaryLoss | str | None
 
 
 def selection_parts(choice: SelectionSettings) -> Parts:
@@ -178,11 +178,14 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         options = {"lam": choice.lam, "samples": choice.draws, **options}
     elif choice.estimator == "adaptive-imle":
         options = {"samples": choice.draws, **options}
+    auxiliary: AuxiliaryLoss | str | None = choice.auxiliary if choice.learns and loss is not None else None
+    if auxiliary is not None and shares["auxiliary"]:
+        auxiliary = partial(cast(AuxiliaryLoss, loss), **shares["auxiliary"])
     try:
         return {
             "estimator": make_estimator(choice.estimator, **options),
             "noise": _noise(choice.noise, choice.noise_scale, shares["noise"]),
-            "auxiliary": partial(loss, **shares["auxiliary"]) if loss is not None and choice.learns else None,
+            "auxiliary": auxiliary,
         }
     except OsanError as error:
         raise OsanError(f"selection.{error}") from error

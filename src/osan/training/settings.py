@@ -100,7 +100,10 @@ class SelectionSettings(Section):
     @field_validator("policy")
     @classmethod
     def _canonical(cls, text: str) -> str:
-        return str(Policy.parse(text)) if text.strip() else ""
+        try:
+            return str(Policy.parse(text)) if text.strip() else ""
+        except OsanError as error:
+            raise ValueError(str(error).removeprefix("policy: ")) from error
 
     @cached_property
     def parsed(self) -> Policy | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from lightning.pytorch import Callback
 
-from osan.experiments.recipes import recipe
+from osan.experiments import recipe
 from osan.training.batches import Batches
 from osan.training.build import build
 from osan.training.module import Learner

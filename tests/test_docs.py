@@ -29,7 +29,9 @@ def test_training_ones_own_graphs_takes_at_most_fifteen_lines():
     assert len([line for line in block[1].splitlines() if line.strip()]) <= 15
 
 
-@pytest.mark.parametrize("page", ["index.md", "reproduce.md", "differences.md", "results.md"])
+@pytest.mark.parametrize(
+    "page", ["index.md", "reproduce.md", "differences.md", "results.md", "results-detail.md"]
+)
 def test_links_lead_somewhere(page):
     links = re.findall(r"\]\(([^)#]+)\)", (DOCS / page).read_text(encoding="utf-8"))
     assert [link for link in links if not (DOCS / link).exists()] == []

@@ -37,7 +37,7 @@ def test_splits_and_plans_of_ones_own_are_what_the_page_says(tmp_path, monkeypat
     """The block that needs no files prints what it says, and the plan runs once its files are there."""
     from osan.experiments.plans import plan_jobs, read_plan
 
-    page = ROOT / "docs" / "own-data.md"
+    page = ROOT / "docs" / "custom-data.md"
     (block,) = [block for block in python_blocks(page) if "print(" in block]
     exec(compile(block, str(page), "exec"), {})
     expected = re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)

@@ -69,7 +69,7 @@ def test_molecules_are_drawn_with_their_elements():
     bag = bags.all_subsets(ethanol, 1, operation="mark")
     figure = bags.draw(bag, smiles="CCO")
     assert [t.get_text() for t in figure.axes[0].texts] == ["C", "C", "O"]
-    with pytest.raises(OsanError, match="expected at least . atoms.*got 1 in"):
+    with pytest.raises(OsanError, match=r"expected at least . atoms.*got 1 in"):
         bags.draw(bag, smiles="C")
     with pytest.raises(OsanError, match="string that RDKit can read"):
         bags.draw(bag, smiles="C(")

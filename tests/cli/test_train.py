@@ -288,7 +288,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
     assert "ogbg-molesol/gin/baseline" in run("recipes", "--table", "t_mol").stdout
     shown = run("recipes", "show", "zinc/gin/baseline").stdout
     assert shown.startswith("# t_zc: MAE 0.207 ± 0.006 over 5 runs\n")
-    from osan.experiments.recipes import recipe
+    from osan.experiments import recipe
     from osan.training.settings_files import read_settings
 
     (tmp_path / "shown.toml").write_text(shown)

@@ -8,8 +8,8 @@ import torch
 
 from osan.data.published.loading import find
 from osan.errors import OsanError
+from osan.experiments import recipe, recipes, settings_for
 from osan.experiments.figures import paper_rows, tables
-from osan.experiments.recipes import recipe, recipes, settings_for
 from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
 from osan.training.batches import Batches
@@ -55,6 +55,11 @@ def test_every_row_that_the_authors_ran_has_one_recipe():
     assert sum(behind.values()) == len(rows)
     quoted = {row.method for row in paper_rows() if row.quoted}
     assert quoted == {"GIN", "GIN + ID-GNN", "DropEdge", "PPGN", "CIN", "PNA", "DGN", "HIMP", "GNS"}
+
+
+def test_keys_are_the_names_of_the_settings():
+    """Keys are listed without building settings."""
+    assert [each.settings.name for each in recipes().values()] == list(recipes())
 
 
 def test_rows_of_one_recipe_report_one_figure():
@@ -159,9 +164,9 @@ def test_protocols_of_the_appendix():
 def test_unknown_recipes_and_networks():
     with pytest.raises(OsanError, match="did you mean 'zinc/gin/baseline'"):
         recipe("zinc/gin/base")
-    with pytest.raises(OsanError, match="no network 'pna' for exp; it has gin"):
+    with pytest.raises(OsanError, match="network: expected gin or an architecture for exp, got 'pna'"):
         settings_for("exp", downstream="pna")
-    with pytest.raises(OsanError, match="expected gin, gcn or pna, got 'gat'"):
+    with pytest.raises(OsanError, match="expected gin, gcn, pna or an architecture for csl, got 'gat'"):
         settings_for("csl", downstream="gat")
 
 

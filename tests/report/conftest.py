@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from osan.experiments.recipes import recipe
+from osan.experiments import recipe
 from osan.training.folder import Result, run_folder, write_json, write_result
 from osan.training.run import train
 from osan.training.settings import Settings, validated

@@ -10,11 +10,11 @@ from xml.etree import ElementTree
 import networkx as nx
 import pytest
 import torch
+from osan.report.explain import _molecule, explain
 
 from osan.data import Features
 from osan.errors import OsanError
 from osan.report.drawing import layout, picture, save_picture
-from osan.report.explain import _molecule, explain
 from osan.report.molecule import is_molecule, to_rdkit
 from osan.training.run import load_model
 from osan.training.tasks import load_task

@@ -78,7 +78,7 @@ def test_curves_show_the_metrics(molesol):
 
 
 def test_mean_of_runs_of_different_length(tmp_path, write_run):
-    from osan.experiments.recipes import recipe
+    from osan.experiments import recipe
 
     settings = recipe("ogbg-molesol/gin/baseline").settings
     head = "epoch,train_loss,val_rmse\n"

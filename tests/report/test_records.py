@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from osan.cli import app
 from osan.errors import OsanError
-from osan.experiments.recipes import recipe
+from osan.experiments import recipe
 from osan.report.comparison import comparison
 from osan.report.records import Record, differences, grouped, read_records, to_csv
 from osan.report.runs import by_name, find_runs, summarize

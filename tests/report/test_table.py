@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
+from osan.experiments import recipe
 from osan.experiments.figures import tables
-from osan.experiments.recipes import recipe
 from osan.report.formats import comma_separated, latex, markdown
 from osan.report.runs import by_name, find_runs, mean_std, read_run, summarize
 from osan.report.table import headings, rows_of, table_lines

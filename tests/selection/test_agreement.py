@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
 from osan.errors import OsanError
-from osan.selection import IMLE, Noise, Randomness, Selection, agreement
-from osan.selection import GroundSet
+from osan.selection import IMLE, GroundSet, Noise, Randomness, Selection, agreement
 
 
 def kappa_parts(a: set, b: set, n: int) -> tuple[float, float]:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
-from osan.selection import IMLE, Noise, Selection, cosine_similarity, uniform_divergence
-from osan.selection import GroundSet
+from osan.selection import IMLE, GroundSet, Noise, Selection, cosine_similarity, uniform_divergence
 
 
 @settings(deadline=None, max_examples=30)

@@ -11,7 +11,7 @@ import torch
 
 from osan.data import load_table
 from osan.data.formats.table import read_table
-from osan.experiments.recipes import settings_for
+from osan.experiments import settings_for
 from osan.training.columns import distinct, numbered, predicted_columns
 from osan.training.evaluation import predict_samples
 from osan.training.folder import read_result

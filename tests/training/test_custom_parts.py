@@ -109,9 +109,12 @@ def test_all_parts_in_one_run(tmp_path, small):
     ("changes", "message"),
     [
         ({"selection.estimator": "parts_of_a_user:Nobody"}, "selection.estimator: cannot import"),
-        ({"selection.estimator": "parts_of_a_user:Net"}, "selection.estimator: expected .*a subclass of it"),
+        (
+            {"selection.estimator": "parts_of_a_user:Net", "selection.options": {}},
+            "selection.estimator: expected .*a subclass of it",
+        ),
         ({"selection.noise": "parts_of_a_user:Nobody"}, "selection.noise: cannot import"),
-        ({"selection.auxiliary": "parts_of_a_user:PARTS"}, "auxiliary: cannot import"),
+        ({"selection.auxiliary": "parts_of_a_user:PARTS"}, "selection.auxiliary: cannot import"),
         (
             {"selection.options": {"gian": 2.0}},
             "selection.options: expected .*got 'gian'; did you mean 'gain'",

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
-from osan.experiments.recipes import recipes
+from osan.experiments import recipes
 from osan.training.settings import Settings, validated
 from osan.training.settings_files import parsed_changes, read_settings, write_settings
 

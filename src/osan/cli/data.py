@@ -1,4 +1,4 @@
-"""``osan data``: which datasets there are, what is in them, and getting them ready."""
+"""``osan data``: list, inspect and prepare datasets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import SPLIT_HELP, Json, console, print_json
+from osan.cli.options import SPLIT_HELP, Data, Json, console, print_json
 
-app = typer.Typer(help="Datasets: list them, look at one, get one ready.", no_args_is_help=True)
-
-Data = Annotated[Path | None, typer.Option("--data", help="Folder of raw files (default: $OSAN_DATA).")]
+app = typer.Typer(help="List, inspect and prepare datasets.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_datasets(data: Data = None, as_json: Json = False) -> None:
-    """List every dataset and whether it is ready."""
+    """List all datasets and whether they are ready."""
     from osan.data.summary import overview
 
     rows = overview(data)
@@ -35,7 +33,7 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
 
 @app.command()
 def info(name: str, data: Data = None, as_json: Json = False) -> None:
-    """Graphs, vertices, edges, labels, splits, source and license of one dataset."""
+    """Show graphs, vertices, edges, labels, splits, source and license of a dataset."""
     from osan.data.published.corpora import CORPORA
     from osan.data.summary import corpus_facts, describe_dataset
 
@@ -45,18 +43,18 @@ def info(name: str, data: Data = None, as_json: Json = False) -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="A dataset, or a file or folder of your own.")],
+    name: Annotated[str, typer.Argument(help="Dataset, or your file or folder.")],
     data: Data = None,
-    smiles: Annotated[str, typer.Option(help="Own table: the column with SMILES.")] = "smiles",
-    target: Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
-    kind: Annotated[str, typer.Option(help="Own file: regression, binary or multiclass.")] = "regression",
+    smiles: Annotated[str, typer.Option(help="Your table: column with SMILES.")] = "smiles",
+    target: Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
+    kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
     split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "random",
-    seed: Annotated[int, typer.Option(help="Own file: seed of the random split.")] = 0,
-    rejected: Annotated[Path, typer.Option(help="Own table: where to list bad rows.")] = Path("rejected.csv"),
+    seed: Annotated[int, typer.Option(help="Your file: seed of the random split.")] = 0,
+    rejected: Annotated[Path, typer.Option(help="Your table: file for bad rows.")] = Path("rejected.csv"),
     as_json: Json = False,
 ) -> None:
-    """Process a dataset into the cache, downloading what is missing; or check a file of your own."""
+    """Download a dataset and process it into the cache, or check your file."""
     from osan.data import load_graphs, load_table, names
     from osan.data.formats.table import is_table
     from osan.data.summary import describe_dataset, statistics
@@ -76,7 +74,7 @@ def prepare(
 
 
 def _download(name: str, data: Path | None) -> None:
-    """Load with a bar that shows how much has arrived; loaders tell no total."""
+    """Load a dataset and show how much has arrived; the total is unknown."""
     from threading import Event, Thread
 
     from rich.console import Console
@@ -86,8 +84,13 @@ def _download(name: str, data: Path | None) -> None:
     from osan.data.published.paths import cache_root
 
     cache = cache_root()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    stderr = Console(file=sys.stderr)  # this very stream, for loaders' own output is swallowed meanwhile
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+    )
+    stderr = Console(file=sys.stderr)  # this very stream, since the output of loaders is suppressed meanwhile
     done = Event()
     with Progress(*columns, console=stderr, transient=True) as progress:
         bar = progress.add_task(name, total=None)
@@ -107,7 +110,7 @@ def _download(name: str, data: Path | None) -> None:
 
 
 def _size(path: Path) -> int:
-    """The size of a file that may vanish meanwhile; links count nothing."""
+    """The size of a file, 0 if it is gone or a link."""
     try:
         return 0 if path.is_symlink() or not path.is_file() else path.stat().st_size
     except OSError:

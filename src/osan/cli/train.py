@@ -116,7 +116,7 @@ def _wanted(
     network: str | None = None,
 ) -> Settings:
     """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
-    from osan.experiments import recipes
+    from osan import experiments
     from osan.training.settings_files import read_settings
 
     ways = {"a dataset": dataset, "--recipe": recipe, "--settings": file, "--resume": None}
@@ -132,7 +132,7 @@ def _wanted(
             "--set selection.policy=..., selection.estimator=... or network.conv=..."
         )
     if recipe is not None:
-        return recipes.recipe(recipe).settings
+        return experiments.recipe(recipe).settings
     if file is not None:
         return read_settings(file)
     if policy is None and subgraphs is not None:
@@ -140,7 +140,7 @@ def _wanted(
     text = policy or ""
     if subgraphs is not None:
         text = f"{text.split(' x ')[0]} x {subgraphs}"
-    return recipes.settings_for(dataset or "", text, selection or "imle", downstream=network or "gin")
+    return experiments.settings_for(dataset or "", text, selection or "imle", downstream=network or "gin")
 
 
 def _only_machine(changes: dict[str, Any], *ways: object) -> None:

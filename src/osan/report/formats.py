@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from osan.report.table import Line, headings, rows_of
 
+# Characters that Markdown would read as markup; an underscore within a word is none.
+_MARKDOWN = re.compile(r"[\\|*`<\[\]$]|(?<!\w)_|_(?!\w)")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -18,7 +21,7 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
 
 
 def markdown(lines: Sequence[Line]) -> str:
-    """A table as GitHub's Markdown."""
+    """A table as GitHub Markdown."""
     return markdown_table(headings(lines), rows_of(lines))
 
 
@@ -30,17 +33,18 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     | --- | --- |
     | 1 | x\\|y |
     """
-    table = [list(header), ["---"] * len(header), *[list(row) for row in rows]]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table)
+    cells = [[_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in (header, *rows)]
+    table = [cells[0], ["---"] * len(header), *cells[1:]]
+    return "\n".join("| " + " | ".join(row) + " |" for row in table)
 
 
 def latex(lines: Sequence[Line]) -> str:
-    """A table as LaTeX, for the package booktabs."""
+    """A table as LaTeX; needs the package booktabs."""
     return latex_table(headings(lines), rows_of(lines), left=("method", "operation", "type"))
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
-    """Text cells as a LaTeX table for the package booktabs, the columns named ``left`` flush left.
+    """Text cells as a LaTeX table for the package booktabs; the columns in ``left`` are flush left.
 
     >>> print(latex_table(["run", "here"], [["a_b", "0.5 ± 0.1"]], left=["run"]))
     \\begin{tabular}{lr}
@@ -67,7 +71,7 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Coll
 
 
 def comma_separated(lines: Sequence[Line]) -> str:
-    """A table as CSV with full precision, an empty cell where there is no figure."""
+    """A table as CSV with full precision; missing figures are empty cells."""
     records: list[dict[str, Any]] = [line.plain() for line in lines]
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
@@ -76,8 +80,20 @@ def comma_separated(lines: Sequence[Line]) -> str:
     return stream.getvalue().rstrip("\n")
 
 
+def csv_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Text cells as CSV.
+
+    >>> print(csv_table(["a", "b"], [["1", "x, y"]]))
+    a,b
+    1,"x, y"
+    """
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows([header, *rows])
+    return stream.getvalue().rstrip("\n")
+
+
 def _escaped(text: str) -> str:
-    """Text with TeX's special characters made harmless.
+    """Escape the special characters of TeX.
 
     >>> _escaped("50 % of a_b")
     '50 \\\\% of a\\\\_b'

@@ -18,8 +18,17 @@ from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
 from osan.nn.encoders import encoder
 from osan.parts import resolve
-from osan.selection import ESTIMATORS, NOISES, Estimator, Noise, Policy, make_estimator, make_noise
-from osan.selection.auxiliary import AuxiliaryLoss, resolve_auxiliary
+from osan.selection import (
+    AUXILIARY_LOSSES,
+    ESTIMATORS,
+    NOISES,
+    Estimator,
+    Noise,
+    Policy,
+    make_estimator,
+    make_noise,
+)
+from osan.selection.auxiliary import AuxiliaryLoss
 from osan.training.models import CustomModel, FixedBags
 from osan.training.options import accepts, share_options
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
@@ -169,7 +178,8 @@ class Parts(TypedDict):
 def selection_parts(choice: SelectionSettings) -> Parts:
     """Estimator, noise and auxiliary loss by their names; every option goes to the parts that take it."""
     made = resolve(choice.estimator, ESTIMATORS, "selection.estimator")
-    loss = None if choice.auxiliary == "none" else resolve_auxiliary(choice.auxiliary)
+    losses = {"none": None, **AUXILIARY_LOSSES}
+    loss: AuxiliaryLoss | None = resolve(choice.auxiliary, losses, "selection.auxiliary")
     noise = resolve(choice.noise, NOISES, "selection.noise")
     takers = {"estimator": made, "noise": noise, **({} if loss is None else {"auxiliary": loss})}
     shares = share_options(choice.options, takers, "selection.options")

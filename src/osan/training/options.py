@@ -48,13 +48,21 @@ def share_options(
     for option, value in options.items():
         takers = [name for name, part in parts.items() if accepts(part, option)]
         if not takers:
-            known = sorted({name for part in parts.values() for name in _keywords(part)[0]})
+            known = sorted({name for part in parts.values() for name in _options(part)})
             close = get_close_matches(option, known, n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise OsanError(f"{where}: expected {', '.join(known) or 'no options'}, got {option!r}{hint}")
         for name in takers:
             shares[name][option] = value
     return shares
+
+
+def _options(part: Callable[..., Any]) -> list[str]:
+    """The arguments that a caller may leave out or has to name."""
+    named, _ = _keywords(part)
+    found = inspect.signature(part).parameters if named else {}
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty)
+    return [name for name in named if (found[name].kind, found[name].default) != plain]
 
 
 def _keywords(part: Callable[..., Any]) -> tuple[list[str], bool]:

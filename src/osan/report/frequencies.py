@@ -1,4 +1,4 @@
-"""What a trained network looks at: how often each vertex or edge of one graph is removed, kept or marked."""
+"""What a trained network looks at: how often it deletes, keeps or marks each vertex or edge of a graph."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _WORDS = {"delete": "deleted", "select": "kept", "mark": "marked"}
 
 @dataclass(frozen=True, eq=False)
 class Frequencies:
-    """How often each part of one graph is chosen, over perturbed samples.
+    """How often each vertex or edge of a graph is chosen, over perturbed samples.
 
     Parameters
     ----------
     graph
         The graph, with the features that the network sees.
     name
-        What to call it.
+        The name of the graph.
     word
-        What happens to a chosen part: ``"deleted"``, ``"kept"`` or ``"marked"``.
+        What happens to a chosen vertex or edge: ``"deleted"``, ``"kept"`` or ``"marked"``.
     policy
         The policy of the run.
     vertices, edges
         Shape ``[vertices, m]`` or ``[edges, m]`` (one row per column of ``edge_index``), the other ``None``;
         column i belongs to the i-th subgraph.
     samples
-        How many samples were drawn.
+        The number of samples.
     """
 
     graph: Data
@@ -52,7 +52,7 @@ class Frequencies:
     samples: int
 
     def plain(self) -> dict[str, Any]:
-        """Plain values; of an edge that stands in ``edge_index`` in both directions the first counts."""
+        """Plain values, for JSON; each edge is listed once, with its first column of ``edge_index``."""
         out: dict[str, Any] = {"graph": self.name, "policy": str(self.policy), "what": self.word}
         out["samples"] = self.samples
         if self.vertices is not None:
@@ -66,7 +66,7 @@ class Frequencies:
 
 
 def first_arcs(edge_index: Tensor) -> dict[tuple[int, int], int]:
-    """The columns of ``edge_index`` by their end vertices, smaller first; one per edge.
+    """The first column of ``edge_index`` of each edge, by its ends, smaller first.
 
     >>> first_arcs(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     {(0, 1): 0, (1, 2): 2}
@@ -78,16 +78,16 @@ def first_arcs(edge_index: Tensor) -> dict[tuple[int, int], int]:
 
 
 def explain(folder: str | Path, which: str, samples: int = 100, data: Path | None = None) -> Frequencies:
-    """What the network of a run looks at in one graph.
+    """Compute what the network of a run looks at in one graph.
 
     Parameters
     ----------
     folder
-        The folder of a finished run with a policy that chooses.
+        The folder of a finished run with a policy.
     which
         A SMILES string, or the position of a graph in the test split.
     samples
-        How many perturbed samples to draw.
+        The number of perturbed samples.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     """
@@ -97,7 +97,7 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
     else:
         graph, name = _molecule(which, info), which
     batch = flatten([graph]).batch(torch.tensor([0]))
-    if "graph_id" in graph:  # its noise in the evaluation; one molecule has that of osan predict
+    if "graph_id" in graph:  # the noise of the evaluation; a single molecule gets that of osan predict
         batch.graph_id = graph.graph_id
     frequency = learner.explain(batch, samples).frequency
     policy = Policy.parse(settings.selection.policy)
@@ -118,22 +118,24 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
 def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[Data, str]:
     test = load_task(settings, data).test
     if not 0 <= position < len(test):
-        raise OsanError(f"graph {position}: the test split has the graphs 0 to {len(test) - 1}")
+        raise OsanError(
+            f"graph: expected a position from 0 to {len(test) - 1} in the test split, got {position}"
+        )
     return test[position], f"test graph {position} of {settings.data.dataset}"
 
 
 def _molecule(smiles: str, info: TaskInfo) -> Data:
-    """A molecule with the features that the network was trained on, where these are OGB's."""
+    """Read a molecule for a network that was trained on OGB's features."""
     from osan.data.custom.molecules import featurize
 
     if not takes_molecules(info):
         raise OsanError(
-            f"{smiles!r}: the run was trained on {info.dataset}, whose graphs have other features than "
-            "OGB's molecules; give the position of a graph in its test split"
+            f"graph: expected a position in the test split of {info.dataset}, whose graphs do not have OGB's "
+            f"features of molecules, got {smiles!r}"
         )
     kit = rdkit("reading SMILES")
     with kit.rdBase.BlockLogs():
         molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
-        raise OsanError(f"{smiles!r} is neither a position in the test split nor a SMILES string with atoms")
+        raise OsanError(f"graph: expected a position in the test split or a SMILES string, got {smiles!r}")
     return featurize(molecule, torch.zeros(1, info.num_targets))

@@ -1,41 +1,27 @@
-"""The runs behind the paper's tables, derived from a few lines per dataset."""
+"""Settings from a dataset, a network and a policy: the paper's protocol, or a general one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from functools import cache
 from typing import Any
 
 from osan.errors import OsanError
-from osan.experiments.figures import PaperRow, paper_rows, tables
+from osan.experiments.catalog import recipe, recipes
 from osan.selection import Policy
 from osan.training.settings import Settings
-
-__all__ = [
-    "PaperRow",
-    "Recipe",
-    "key_of",
-    "recipe",
-    "recipes",
-    "settings_for",
-    "settings_named",
-    "tables",
-]
 
 _LONG = {"epochs": 1000, "min_epochs": 700, "patience": 100, "decay": 0.316, "milestones": [400, 600]}
 _OGB = {"batch_size": 32, "epochs": 100, "min_epochs": 100}
 
-# The protocol of each pair of dataset and downstream network: what the paper's appendix says, and where it
-# says nothing the authors' configurations.
+# The protocol of each pair of dataset and downstream network: as in the paper's appendix and, where it says
+# nothing, as in the authors' configurations.
 _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
     ("zinc", "gin"): {"network": {"like": "zinc"}, "training": {"batch_size": 128, **_LONG}},
     ("zinc", "pna"): {"network": {"like": "zinc-pna"}, "training": {"batch_size": 128, **_LONG}},
     ("zinc", "ds-gnn"): {
         "network": {"like": "zinc-esan"},
-        # ESAN's own number of epochs; the authors' configurations of this comparison have 700 to 1,000.
+        # ESAN's number of epochs; the authors' configurations of this comparison have 700 to 1,000.
         "training": {"batch_size": 128, "epochs": 400, "min_epochs": 400},
         # Deleted vertices stay in the pooling, as in ESAN.
         "selection": {"deleted": "isolated"},
@@ -53,7 +39,7 @@ _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
             "min_epochs": 350,
             "decay": 0.5,
             "decay_every": 50,
-            # The authors select the epoch by the test fold; their figure comes from the same runs.
+            # The authors select the epoch on the test fold; the same runs give that figure, too.
             "watch_test": True,
         },
     },
@@ -69,58 +55,16 @@ _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
         },
     },
 }
-_RUNS = {"exp": 50}
-# Keys; the dataset may be a path.
+# Keys. The dataset may be a path; method and policy may be parts in the form module:name.
 _BASELINE = re.compile(r"(?P<dataset>.+)/(?P<network>[^/]+)/baseline")
 _SELECTION = re.compile(
-    r"(?P<dataset>.+)/(?P<network>gin|gcn|pna|ds-gnn)/(?P<method>[^/]+)/(?P<policy>[^/]+)(?:/x(?P<count>\d+))?"
+    r"(?P<dataset>.+)/(?P<network>gin|gcn|pna|ds-gnn|[\w.]+:\w+)/(?P<method>[^/]+)"
+    r"/(?P<policy>(?!x\d+$)[^/]+)(?:/x(?P<count>\d+))?"
 )
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """A run of the paper: its key, its settings (for seed 0), and the rows that report it.
-
-    ``runs`` is the number of seeds behind the reported mean: five, as the paper says of all experiments (for
-    EXP five times ten folds).
-    """
-
-    key: str
-    settings: Settings
-    rows: tuple[PaperRow, ...]
-    runs: int
-
-
-@cache
-def recipes() -> dict[str, Recipe]:
-    """Every run of the paper by its key, in the order of the tables; a row in several tables is one run.
-
-    >>> recipes()["ogbg-molesol/gin/imle/delete-1-vertex/x3"].settings.selection.policy
-    'delete 1 vertex x 3'
-    """
-    out: dict[str, Recipe] = {}
-    for row in paper_rows():
-        if row.quoted:
-            continue
-        settings = _settings_of(row)
-        key = settings.name
-        known = out.get(key, Recipe(key, settings, (), _RUNS.get(row.dataset, 5)))
-        out[key] = replace(known, rows=(*known.rows, row))
-    return out
-
-
-def recipe(key: str) -> Recipe:
-    """The recipe of that key; an unknown one is an error with a suggestion."""
-    known = recipes()
-    if key not in known:
-        close = get_close_matches(key, known, n=1, cutoff=0.3)
-        hint = f"did you mean {close[0]!r}?" if close else "osan recipes lists them"
-        raise OsanError(f"unknown recipe {key!r}; {hint}")
-    return known[key]
-
-
 def settings_named(key: str) -> Settings:
-    """The settings behind a key: a recipe, or a run of the same form that the paper does not have.
+    """The settings of a key: a recipe, or a run of the same form that is not in the paper.
 
     The dataset may be the path of a file.
 
@@ -147,7 +91,7 @@ def settings_named(key: str) -> Settings:
             downstream=found["network"],
             auxiliary=estimator == method,
         )
-        # Nothing is left over, and nothing else is meant: the folder of the path is not in the name.
+        # The key must be read completely; the name of the run leaves out the folder of the path.
         if settings.name == key.removeprefix(dataset.removesuffix(settings.name.split("/")[0])):
             return settings
     return recipe(key).settings
@@ -161,28 +105,39 @@ def settings_for(
     downstream: str = "gin",
     auxiliary: bool = True,
 ) -> Settings:
-    """The paper's settings for a dataset and any policy; other datasets get general ones.
+    """The paper's settings for a dataset and any policy; other datasets get general settings.
 
-    ``auxiliary=False`` leaves out the loss for diversity.
+    Parameters
+    ----------
+    dataset
+        A dataset by name, or the path of a file.
+    policy
+        The policy in one line; empty for the whole graph.
+    estimator
+        The gradient estimator, by name or as ``module:name``.
+    downstream
+        The downstream network: ``"gin"``, ``"gcn"``, ``"pna"``, on ZINC also ``"ds-gnn"``, or an
+        architecture, by name or as ``module:name``.
+    auxiliary
+        Whether to add the paper's loss for diversity.
 
+    Examples
+    --------
     >>> settings_for("zinc", "delete 3 edges x 10", "random", downstream="pna").name
     'zinc/pna/random/delete-3-edges/x10'
     >>> settings_for("planted-motif", "select 3 vertices").name
     'planted-motif/gin/imle/select-3-vertices/x1'
     """
-    known = [name for name, _ in _PROTOCOLS]
-    if dataset in known and (dataset, downstream) not in _PROTOCOLS:
-        has = ", ".join(down for name, down in _PROTOCOLS if name == dataset)
-        raise OsanError(f"the paper has no network {downstream!r} for {dataset}; it has {has}")
-    protocol = _PROTOCOLS.get((dataset, downstream)) or {"network": {"conv": _conv(downstream)}}
     changes: dict[str, Any] = {
-        f"{section}.{key}": value for section, values in protocol.items() for key, value in values.items()
+        f"{section}.{key}": value
+        for section, values in _protocol(dataset, downstream).items()
+        for key, value in values.items()
     }
     changes |= {"data.dataset": dataset, "selection.policy": policy, "selection.estimator": estimator}
     if dataset == "qm9" and not policy:
         changes["data.options"] = {"distances": True}
     if policy and estimator != "random" and Policy.parse(policy).count != "all":
-        # The text's loss for diversity, and the authors' step: smaller for trees.
+        # The paper's loss for diversity, and the authors' step, which is smaller for trees.
         changes |= {"selection.auxiliary": "cosine" if auxiliary else "none"}
         if Policy.parse(policy).what == "tree":
             changes["selection.lam"] = 1.0
@@ -191,7 +146,7 @@ def settings_for(
 
 
 def key_of(settings: Settings, downstream: str = "gin") -> str:
-    """A readable key: dataset, network, method, policy and number of subgraphs."""
+    """A readable key of settings: dataset, network, method, policy and number of subgraphs."""
     choice, dataset = settings.selection, settings.data.dataset.rstrip("/").rsplit("/", 1)[-1]
     if not choice.policy:
         return f"{dataset}/{downstream}/baseline"
@@ -203,32 +158,22 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     return f"{dataset}/{downstream}/{method}/{policy.slug}{count}"
 
 
-def _settings_of(row: PaperRow) -> Settings:
-    """The settings of a row that the authors ran."""
-    downstream = row.downstream.lower()
-    if row.method == "Baseline":
-        return settings_for(row.dataset, downstream=downstream)
-    estimator = "random" if row.method == "Random" else "imle"
-    auxiliary = row.method != "I-MLE ablation"
-    return settings_for(row.dataset, _policy(row), estimator, downstream=downstream, auxiliary=auxiliary)
+def _protocol(dataset: str, downstream: str) -> Mapping[str, Mapping[str, Any]]:
+    """The settings, by section, that come with a dataset and a downstream network."""
+    known = [network for name, network in _PROTOCOLS if name == dataset]
+    if downstream in known:
+        return _PROTOCOLS[dataset, downstream]
+    if _is_architecture(downstream):
+        paper = _PROTOCOLS.get((dataset, "gin"), {})
+        return {**paper, "network": {**paper.get("network", {}), "architecture": downstream}}
+    expected = known or ["gin", "gcn", "pna"]
+    if known or downstream not in expected:
+        raise OsanError(
+            f"network: expected {', '.join(expected)} or an architecture for {dataset}, got {downstream!r}"
+        )
+    # The default convolution is GIN with edge features if the dataset has any.
+    return {"network": {"conv": None if downstream == "gin" else downstream}}
 
 
-def _policy(row: PaperRow) -> str:
-    if row.operation == "MST":
-        what = "tree"
-    elif row.type.endswith("-Ego"):
-        what = f"{row.operation} {row.type}"
-    else:
-        # ESAN takes all subgraphs with one vertex or edge deleted.
-        what = f"{row.operation} {'1' if row.size == 'all' else row.size} {row.type}"
-    cover = "cover " if row.method.endswith("covered") else ""
-    # "unordered" ends in the same letters.
-    ordered = " ordered" if row.method == "I-MLE ordered" else ""
-    return f"{cover}{what}{ordered} x {row.subgraphs}"
-
-
-def _conv(downstream: str) -> str | None:
-    """The convolution of a network outside the paper; GIN takes edge features where there are some."""
-    if downstream not in ("gin", "gcn", "pna"):
-        raise OsanError(f"network: expected gin, gcn or pna, got {downstream!r}")
-    return None if downstream == "gin" else downstream
+def _is_architecture(downstream: str) -> bool:
+    return ":" in downstream

@@ -41,9 +41,6 @@ def train(
     schedule: Annotated[
         str | None, typer.Option(help="constant, steps, cosine, one-cycle or plateau.")
     ] = None,
-    architecture: Annotated[
-        str | None, typer.Option(help="osan (the default), k-osan, dss, ... or module:name.")
-    ] = None,
     logger: Annotated[
         list[str] | None, typer.Option(help="csv, tensorboard, wandb or mlflow (repeatable).")
     ] = None,
@@ -75,7 +72,6 @@ def train(
         "training.epochs": epochs,
         "training.optimizer": optimizer,
         "training.schedule": schedule,
-        "network.architecture": architecture,
         "data.smiles": smiles,
         "data.targets": target or None,
         "data.labels": None if labels is None else str(labels),

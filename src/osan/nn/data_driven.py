@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
@@ -15,6 +14,7 @@ from osan.bags import SubgraphBag, from_choice
 from osan.bags.operations import Deleted
 from osan.errors import OsanError
 from osan.nn.adapter import takes
+from osan.nn.output import Output
 from osan.selection import (
     Estimator,
     Noise,
@@ -32,65 +32,6 @@ from osan.selection.select import Pose
 
 Auxiliary = Literal["cosine", "uniform"]
 Combine = Literal["mean", "vote"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Output:
-    """What a data-driven network gives for a batch, and what it looked at.
-
-    Parameters
-    ----------
-    prediction
-        Shape ``[graphs, out]`` (or what the downstream network gives).
-    auxiliary
-        The auxiliary loss, weighted and joined over graphs; add it to the loss.
-    weights
-        What the upstream network gave, shape ``[vertices, m]`` or ``[edges, m]``; ``None`` without one.
-    bags
-        The bag that was used; in evaluation one per sample.
-    selected
-        The choice behind each bag; empty where all subgraphs are taken.
-    each
-        The predictions for each bag, from which ``prediction`` is joined.
-    estimator
-        What learns, or random sampling.
-    diversity
-        The auxiliary loss of each graph, shape ``[graphs]``, weighted but not joined.
-    """
-
-    prediction: Tensor
-    auxiliary: Tensor
-    weights: Tensor | None
-    bags: tuple[SubgraphBag, ...]
-    selected: tuple[Selected, ...]
-    each: tuple[Tensor, ...]
-    estimator: Estimator
-    diversity: Tensor
-
-    @property
-    def bag(self) -> SubgraphBag:
-        """The (first) bag."""
-        return self.bags[0]
-
-    def __repr__(self) -> str:
-        weights = "None" if self.weights is None else list(self.weights.shape)
-        return f"Output(prediction={list(self.prediction.shape)}, weights={weights}, bags={self.bags})"
-
-    def objective(self, losses: Tensor) -> Tensor:
-        """The number to differentiate, from one loss per graph (shape ``[graphs]``).
-
-        It joins the losses as the estimator's ``reduction`` says, and adds the auxiliary loss and what an
-        estimator without a gradient through the choice needs.
-        """
-        if losses.shape != self.diversity.shape:
-            expected = list(self.diversity.shape)
-            raise OsanError(
-                f"losses: expected one per graph, shape {expected}, not {list(losses.shape)}; join those of "
-                "several targets or vertices, by their mean for each graph say"
-            )
-        log_prob = self.selected[0].log_prob if self.selected else None
-        surrogate = self.estimator.surrogate(losses + self.diversity, log_prob)
-        return self.estimator.join(losses) + self.auxiliary + surrogate
 
 
 class DataDrivenOSAN(nn.Module):
@@ -137,7 +78,7 @@ class DataDrivenOSAN(nn.Module):
     ...         subgraph = bag.subgraph[bag.edge_index[0]]
     ...         return torch.zeros(bag.num_graphs).index_add(0, bag.graph[subgraph], kept).unsqueeze(1)
     >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> upstream = Upstream(count=2, width=4, encoder=nn.Linear(3, 4), edges=True)
+    >>> upstream = Upstream(count=2, width=4, vertex_encoder=nn.Linear(3, 4), edges=True)
     >>> model = DataDrivenOSAN(upstream, Edges(), "delete 1 edge x 2")
     >>> model(path).prediction.tolist()
     [[4.0]]

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from osan.errors import OsanError
 from osan.nn.encoders import EdgeMLP, encoder
-from osan.nn.network import OSAN
+from osan.nn.layers import LAYERS, looks_at_edges
+from osan.nn.network import OSAN, osan
 
 _SETTINGS: dict[str, dict[str, Any]] = {
     "zinc": {"width": 256, "layers": 4, "conv": "gine", "residual": True, "between": 0, "head": 4},
@@ -24,7 +25,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
         "head": 4,
     },
     "zinc-esan": {"width": 64, "layers": 4, "conv": "gine", "between": 2, "head": 2},
-    # The text names batch norm for ZINC alone, and the authors' network for Alchemy has none.
+    # The text mentions batch norm only for ZINC, and the authors' network for Alchemy has none.
     "alchemy": {
         "width": 64,
         "layers": 6,
@@ -54,8 +55,8 @@ def paper_network(
 ) -> OSAN:
     """The downstream network that the paper trains on a dataset (appendix "Downstream and baseline models").
 
-    Those for ``"zinc-esan"`` and ``"proteins"`` are DS-GNNs of the width and depth of ESAN's, but not its
-    architecture in every layer: what differs is on the page "Differences".
+    The networks for ``"zinc-esan"`` and ``"proteins"`` are DS-GNNs with the width and depth of ESAN's, but
+    not its architecture in every layer; the page "Differences" lists what differs.
 
     Parameters
     ----------
@@ -69,11 +70,11 @@ def paper_network(
     degrees
         Histogram of degrees of the training graphs, for PNA.
     as_in_code
-        Where the authors' code differs from the text, follow the code: on zinc three of the four head layers
-        stand before the mean over subgraphs (without the ReLU that the code has between the third and the
+        Whether to follow the authors' code if it differs from the text: on zinc three of the four head layers
+        come before the mean over subgraphs (without the ReLU that the code has between the third and the
         mean), on proteins vertices are summed.
     changes
-        Arguments of :class:`osan.nn.OSAN` to set otherwise, such as ``atomic`` or ``rank``.
+        Arguments of :func:`osan.nn.osan` with other values, such as ``atomic`` or ``rank``.
 
     Examples
     --------
@@ -90,16 +91,17 @@ def paper_network(
         settings["readout"] = "sum"
     width, conv = changes.get("width", settings["width"]), changes.get("conv", settings["conv"])
     if dataset.startswith("ogbg"):
-        # OGB's GIN: a learned epsilon, twice the width inside, dropout, and no activation at the end.
+        # OGB's GIN: a learned epsilon, an inner width of twice the width, dropout, no activation at the end.
         settings |= {"hidden": 2 * width, "train_eps": True, "dropout": 0.5, "last_activation": False}
-    if conv in ("gine", "pna") or (callable(conv) and edge_features is not None):
+    if looks_at_edges(conv, width) and (edge_features is not None or conv in LAYERS):
         if edge_features is None:
             raise OsanError(
-                f"edge_features: the network for {dataset} with conv={conv!r} looks at edges, got none"
+                f"edge_features: expected some, since the network for {dataset} with conv={conv!r} looks at "
+                "edges, got none"
             )
         single = encoder if dataset.startswith("ogbg") else EdgeMLP
         settings["edge_encoder"] = partial(single, edge_features, width)
     if conv == "pna":
         settings["degrees"] = degrees
     settings |= {"vertex_encoder": encoder(vertex_features, width), **changes}
-    return OSAN(out=out, **settings)
+    return osan(out=out, **settings)

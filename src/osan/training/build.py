@@ -13,8 +13,8 @@ from torch_geometric.nn import GCN, GIN
 from osan.bags import whole_graphs
 from osan.data import Features
 from osan.errors import OsanError
-from osan.nn import OSAN, DataDrivenOSAN, EdgeMLP, Output, PolicyNetwork, Upstream, paper_network
-from osan.nn.encoders import encoder
+from osan.nn import OSAN, DataDrivenOSAN, FixedBags, Output, Upstream, osan, paper_network
+from osan.nn.encoders import EdgeMLP, encoder
 from osan.selection import (
     IMLE,
     SIMPLE,
@@ -29,7 +29,7 @@ from osan.selection import (
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
 
-Model = DataDrivenOSAN | PolicyNetwork
+Model = DataDrivenOSAN | FixedBags
 
 
 def build(settings: Settings, info: TaskInfo) -> Model:
@@ -38,10 +38,10 @@ def build(settings: Settings, info: TaskInfo) -> Model:
     policy = Policy.parse(choice.policy) if choice.policy else None
     network = downstream(settings.network, info, policy)
     if policy is None:
-        return PolicyNetwork(whole_graphs, network)
+        return FixedBags(whole_graphs, network)
     learned = policy.count != "all" and choice.estimator != "random"
     return DataDrivenOSAN(
-        upstream(settings.network, info, policy, width_of(network)) if learned else None,
+        upstream(settings.network, info, policy, network.width) if learned else None,
         network,
         policy,
         estimator=estimator(choice),
@@ -61,7 +61,7 @@ def build(settings: Settings, info: TaskInfo) -> Model:
 def predict(model: Model, batch: Data) -> tuple[Tensor, Output | None]:
     """The predictions of either kind of network, and what a data-driven one looked at."""
     out = model(batch)
-    return (out.prediction, out) if isinstance(out, Output) else (out, None)
+    return out.prediction, out if isinstance(model, DataDrivenOSAN) else None
 
 
 def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> OSAN:
@@ -93,7 +93,7 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     if edges is not None and conv in ("gine", "pna"):
         changes["edge_encoder"] = partial(EdgeMLP, described(edges), width)
     vertices = encoder(described(info.vertex_features), width)
-    return OSAN(width, layers, info.num_targets, conv=conv, vertex_encoder=vertices, **changes)
+    return osan(width, layers, info.num_targets, conv=conv, vertex_encoder=vertices, **changes)
 
 
 def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: int) -> Upstream:
@@ -109,7 +109,7 @@ def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: in
         int(policy.count),
         width,
         edges=edges,
-        encoder=encoder(described(info.vertex_features), width),
+        vertex_encoder=encoder(described(info.vertex_features), width),
         edge_encoder=None if of_edges is None else encoder(described(of_edges), width),
         model=model,
         layers=network.upstream_layers,
@@ -154,8 +154,3 @@ def combine(choice: SelectionSettings, info: TaskInfo) -> Any:
 def described(features: Features) -> tuple[int, ...] | int:
     """Features as the encoders take them: sizes of integer columns, or a number of real ones."""
     return features.sizes if features.categorical else features.width
-
-
-def width_of(network: OSAN) -> int:
-    """The width of all features of a network."""
-    return int(network.inner.out_width // (2 if network.inner.set2set is not None else 1))

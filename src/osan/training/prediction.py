@@ -12,7 +12,7 @@ from osan.data import Features, flatten
 from osan.data.molecules import Rejected, read_molecules
 from osan.data.table import Table
 from osan.errors import OsanError
-from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.selection import Policy
 from osan.training.columns import numbered, predicted_columns, write_csv
 from osan.training.evaluation import joined_and_each

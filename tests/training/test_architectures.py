@@ -9,13 +9,12 @@ from torch_geometric.nn import global_add_pool
 
 from osan.data import load
 from osan.errors import OsanError
-from osan.nn import Output
+from osan.nn import ARCHITECTURES, Output
 from osan.training import callbacks
 from osan.training.build import build
 from osan.training.evaluation import predict
 from osan.training.folder import read_result, settings_of
 from osan.training.run import load_model, train
-from osan.training.tables import ARCHITECTURES
 from osan.training.tasks import TaskInfo, load_task
 
 OPTIONS = {
@@ -93,16 +92,12 @@ def test_both_aggregations_of_k_osan(small):
                 "network.options": {"hops": 1},
                 "selection.policy": "delete 1 vertex",
             },
-            r"selection.policy: architecture 'nested' makes its bags itself, got policy 'delete 1 vertex'",
+            r"selection.policy: expected none, since architecture 'nested' makes its bags itself, got 'delete",
         ),
         ({"network.options": {"k": 1, "agregation": "per-vertex"}}, r"agregation"),
-        ({"network.options": {}}, r"network.options: architecture 'k-osan' cannot be built \(.*'k'"),
+        ({"network.options": {}}, r"network: the architecture 'k-osan' cannot be built \(.*'k'"),
         ({"network.architecture": "nowhere:net"}, r"network.architecture: cannot import 'nowhere:net'"),
         ({"network.architecture": "math:prod"}, r"network\.\w+: .*'math:prod'"),
-        (
-            {"network.like": "zinc"},
-            r"network.like: the paper's networks are of architecture 'osan'",
-        ),
     ],
 )
 def test_what_cannot_be_built(small, changes, message):
@@ -110,6 +105,17 @@ def test_what_cannot_be_built(small, changes, message):
     info = TaskInfo.of(load_task(settings), settings)
     with pytest.raises(OsanError, match=message):
         build(settings, info)
+
+
+@pytest.mark.parametrize("architecture", sorted({*OPTIONS, *WITH_POLICY}))
+@pytest.mark.parametrize("like", ["exp", "proteins"])
+def test_the_papers_options_with_every_architecture(small, architecture, like):
+    changes = {"network.like": like, "network.width": None, "network.layers": 2, "network.dropout": None}
+    settings = small_of(small, architecture, **changes)
+    task = load_task(settings)
+    model = build(settings, TaskInfo.of(task, settings))
+    assert getattr(model, "downstream", model).width == 32
+    assert model(task.train.batch(torch.arange(2))).prediction.shape == (2, 1)
 
 
 def test_an_unknown_architecture_is_refused_at_once(small):

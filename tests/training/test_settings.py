@@ -35,7 +35,7 @@ from osan.training.settings_files import parsed_changes, read_settings, write_se
         ({"network": {"conv": "gyn"}}, "network.conv: expected 'gin', "),
         ({"training": {"milestones": [1], "decay_every": 2}}, "either milestones or decay_every"),
         ({"selection": {"policy": "delete all"}}, "selection.policy: expected a text such as"),
-        ({"network": {"like": "zink"}}, "network.like: Input should be 'zinc'"),
+        ({"network": {"like": "zink"}}, "network.like: expected 'zinc', 'zinc-pna', "),
         ({"training": 3}, "training: Input should be a valid dictionary"),
     ],
 )

@@ -13,10 +13,12 @@ from torch_geometric.nn import GCN, GIN
 from osan.bags import whole_graphs
 from osan.data import Features
 from osan.errors import OsanError
-from osan.nn import DataDrivenOSAN, EdgeMLP, PolicyNetwork, Upstream, paper_network
+from osan.nn import ARCHITECTURES, DataDrivenOSAN, FixedBags, Upstream, brings_bags
 from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
-from osan.nn.encoders import encoder
+from osan.nn.encoders import EdgeMLP, encoder
+from osan.nn.layers import looks_at_edges
+from osan.nn.paper import paper_options
 from osan.parts import resolve
 from osan.selection import (
     AUXILIARY_LOSSES,
@@ -29,14 +31,13 @@ from osan.selection import (
     make_noise,
 )
 from osan.selection.auxiliary import AuxiliaryLoss
-from osan.training.models import CustomModel, FixedBags
+from osan.training.models import CustomModel
 from osan.training.options import accepts, share_options
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
-from osan.training.tables import ARCHITECTURES
 from osan.training.tasks import TaskInfo
 
-# What settings without a value mean.
-_WIDTH, _LAYERS = 64, 4
+# Settings of the network that are arguments of its architecture.
+_NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "residual", "norm")
 
 
 def build(settings: Settings, info: TaskInfo) -> nn.Module:
@@ -46,23 +47,20 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
     """
     choice, policy = settings.selection, settings.selection.parsed
     network = downstream(settings.network, info, policy)
-    if not takes(network, "batch", "bag") or isinstance(network, PolicyNetwork):
-        if policy is not None:
-            raise OsanError(
-                f"selection.policy: architecture {settings.network.architecture!r} makes its bags itself, "
-                f"got policy {choice.policy!r}; leave the policy out"
-            )
-        return (
-            FixedBags(network.policy, network.network)
-            if isinstance(network, PolicyNetwork)
-            else CustomModel(network)
+    takes_bags = takes(network, "batch", "bag") and not brings_bags(network)
+    if not takes_bags and policy is not None:
+        raise OsanError(
+            f"selection.policy: expected none, since architecture {settings.network.architecture!r} makes its "
+            f"bags itself, got {choice.policy!r}"
         )
+    if not takes_bags:
+        return network if brings_bags(network) else CustomModel(network)
     if policy is None:
         return FixedBags(whole_graphs, network)
+    # A custom network need not tell its width.
+    width = int(getattr(network, "width", settings.network.width or 64))
     return DataDrivenOSAN(
-        upstream(settings.network, info, policy, width_of(settings.network, network))
-        if choice.learns
-        else None,
+        upstream(settings.network, info, policy, width) if choice.learns else None,
         network,
         policy,
         **selection_parts(choice),
@@ -79,57 +77,54 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
 
 
 def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> nn.Module:
-    """The downstream network: the paper's for ``like``, or that of the architecture."""
+    """The downstream network: the architecture with the paper's options (``like``) or general ones.
+
+    Options that the settings name must be known to the architecture; the others are left out if it does not
+    take them.
+    """
     make = resolve(network.architecture, ARCHITECTURES, "network.architecture")
-    names = ("conv", "readout", "between", "head", "dropout", "residual", "norm")
-    changes = {name: getattr(network, name) for name in names if getattr(network, name) is not None}
-    if policy is not None and policy.operation == "mark":
-        changes["atomic"] = "unordered"
-    if policy is not None and policy.ordered:
-        changes |= {"rank": "adjacency", "num_ranks": info.num_ranks}
-    if network.conv == "pna" and info.edge_features is None:
-        raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
-    if network.like is not None and network.architecture != "osan":
-        raise OsanError(
-            f"network.like: the paper's networks are of architecture 'osan', got {network.architecture!r}; "
-            "set network.width and network.layers instead"
-        )
-    if network.like is not None:
-        return _paper_network(network, info, changes)
-    width, layers = network.width or _WIDTH, network.layers or _LAYERS
-    for name in changes:
+    given = {name: getattr(network, name) for name in _NAMES if getattr(network, name) is not None}
+    for name in given:
         if not accepts(make, name):
             raise OsanError(f"network.{name}: the architecture {network.architecture!r} takes no such option")
-    options = share_options(network.options, {"network": make}, "network.options")["network"]
-    edges = info.edge_features
-    conv = changes.get("conv") or ("gin" if edges is None else "gine")
-    offered: dict[str, Any] = {
-        "conv": conv,
-        "vertex_encoder": encoder(described(info.vertex_features), width),
-    }
-    if edges is not None and conv not in ("gin", "gcn"):
-        offered["edge_encoder"] = partial(EdgeMLP, described(edges), width)
-    if conv == "pna":
-        offered["degrees"] = torch.tensor(info.degrees)
-    # A custom function need not take what it does not use.
-    offered = {name: value for name, value in offered.items() if accepts(make, name)}
-    return _made(
-        make, network.architecture, width, layers, info.num_targets, **{**offered, **changes, **options}
+    if policy is not None and policy.operation == "mark":
+        given["atomic"] = "unordered"
+    if policy is not None and policy.ordered:
+        given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
+    given |= share_options(network.options, {"network": make}, "network.options")["network"]
+    offered = (
+        _general_options(info, **given) if network.like is None else _paper_options(network, info, given)
     )
+    options = {name: value for name, value in offered.items() if name in given or accepts(make, name)}
+    sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
+    return _made(make, network.architecture, *sizes, **options)
 
 
-def _paper_network(network: NetworkSettings, info: TaskInfo, changes: dict[str, Any]) -> nn.Module:
-    sizes = {"width": network.width, "layers": network.layers}
-    return paper_network(
-        cast(str, network.like),
-        info.num_targets,
+def _general_options(info: TaskInfo, **given: Any) -> dict[str, Any]:
+    """The options of a network without ``like``."""
+    edges = info.edge_features
+    options = {"width": 64, "layers": 4, "conv": "gin" if edges is None else "gine", **given}
+    conv, width = options["conv"], options["width"]
+    if conv == "pna":
+        if edges is None:
+            raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
+        options["degrees"] = torch.tensor(info.degrees)
+    if edges is not None and looks_at_edges(conv, width):
+        options["edge_encoder"] = partial(EdgeMLP, described(edges), width)
+    return {"vertex_encoder": encoder(described(info.vertex_features), width), **options}
+
+
+def _paper_options(network: NetworkSettings, info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the paper's network for ``like``, with changes."""
+    if network.conv == "pna" and info.edge_features is None:
+        raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
+    return paper_options(
+        str(network.like),
         vertex_features=described(info.vertex_features),
         edge_features=None if info.edge_features is None else described(info.edge_features),
         degrees=torch.tensor(info.degrees),
         as_in_code=network.as_in_code,
-        **{name: value for name, value in sizes.items() if value is not None},
-        **changes,
-        **network.options,
+        **given,
     )
 
 
@@ -137,8 +132,8 @@ def _made(make: Callable[..., Any], name: str, *sizes: int, **options: Any) -> n
     """The network that an architecture makes; wrong options are errors that name the setting."""
     try:
         network = make(*sizes, **options)
-    except TypeError as error:
-        raise OsanError(f"network.options: architecture {name!r} cannot be built ({error})") from error
+    except (OsanError, TypeError) as error:
+        raise OsanError(f"network: the architecture {name!r} cannot be built ({error})") from error
     if not isinstance(network, nn.Module):
         raise OsanError(
             f"network.architecture: expected a function that returns a module, got {type(network).__name__} "
@@ -160,7 +155,7 @@ def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: in
         int(policy.count),
         width,
         edges=edges,
-        encoder=encoder(described(info.vertex_features), width),
+        vertex_encoder=encoder(described(info.vertex_features), width),
         edge_encoder=None if of_edges is None else encoder(described(of_edges), width),
         model=model,
         layers=network.upstream_layers,
@@ -230,11 +225,3 @@ def combine(choice: SelectionSettings, info: TaskInfo) -> Combine:
 def described(features: Features) -> tuple[int, ...] | int:
     """Features as the encoders take them: sizes of integer columns, or a number of real ones."""
     return features.sizes if features.categorical else features.width
-
-
-def width_of(settings: NetworkSettings, network: nn.Module) -> int:
-    """The width of the downstream network, which the upstream one shares."""
-    if settings.width is not None or settings.like is None:
-        return settings.width or _WIDTH
-    pool: Any = network.inner
-    return int(pool.out_width // (2 if pool.set2set is not None else 1))

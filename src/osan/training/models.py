@@ -5,16 +5,8 @@ from __future__ import annotations
 from torch import nn
 from torch_geometric.data import Data
 
-from osan.bags import SubgraphBag, whole_graphs
-from osan.nn import Output, PolicyNetwork
-
-
-class FixedBags(PolicyNetwork):
-    learns = False
-
-    def forward(self, batch: Data, bag: SubgraphBag | None = None) -> Output:  # type: ignore[override]
-        bag = self.policy(batch) if bag is None else bag
-        return Output(self.network(batch, bag), (bag,))
+from osan.bags import whole_graphs
+from osan.nn import Output
 
 
 class CustomModel(nn.Module):

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from osan.errors import OsanError
+from osan.nn.options import option_names
 
 
 def accepts(part: Callable[..., Any], name: str) -> bool:
@@ -59,18 +60,24 @@ def share_options(
 
 def _options(part: Callable[..., Any]) -> list[str]:
     """The arguments that a caller may leave out or has to name."""
-    named, _ = _keywords(part)
-    found = inspect.signature(part).parameters if named else {}
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty)
-    return [name for name in named if (found[name].kind, found[name].default) != plain]
+    try:
+        found = inspect.signature(part).parameters
+    except (TypeError, ValueError):
+        return []
+    required = [name for name, each in found.items() if (each.kind, each.default) == plain]
+    return [name for name in _keywords(part)[0] if name not in required]
 
 
 def _keywords(part: Callable[..., Any]) -> tuple[list[str], bool]:
     """The named arguments of a function or class, and whether it takes any others."""
     try:
         parameters = inspect.signature(part).parameters.values()
-    except (TypeError, ValueError):  # some built-in functions have no signature
+        named = option_names(part)
+    except (TypeError, ValueError, NameError):  # some built-in functions have no signature
         return [], True
     kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    named = [each.name for each in parameters if each.kind in kinds]
-    return named, any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    listed = [each.name for each in parameters if each.kind in kinds]
+    others = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters)
+    # Typed options (Unpack) are listed by name, so there are no others.
+    return [*listed, *(name for name in named if name not in listed)], others and len(named) <= len(listed)

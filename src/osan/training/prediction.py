@@ -14,7 +14,7 @@ from osan.data.custom.graphs import describe, read_flat
 from osan.data.custom.molecules import Rejected, read_molecules
 from osan.data.formats.table import Table
 from osan.errors import OsanError
-from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.training.columns import numbered, predicted_columns, write_csv
 from osan.training.evaluation import predict_samples
 from osan.training.module import Learner

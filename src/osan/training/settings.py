@@ -13,29 +13,18 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from osan.bags.choice import Agg
 from osan.data.task import Kind
 from osan.errors import OsanError
+from osan.nn import ARCHITECTURES, LAYERS, POOLS
+from osan.nn.paper import PAPER_NETWORKS
 from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import SCHEDULES
-from osan.training.tables import ARCHITECTURES, LAYERS, POOLS
 from osan.training.validation import checked, name_in
 from osan.words import Deleted
 
 Metric = Literal["mae", "rmse", "accuracy", "rocauc"]
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in(NOISES)]
-Paper = Literal[
-    "zinc",
-    "zinc-pna",
-    "zinc-esan",
-    "alchemy",
-    "qm9",
-    "ogbg-molesol",
-    "ogbg-molbace",
-    "exp",
-    "proteins",
-]
-
 # The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
 CUSTOM = "custom"
 
@@ -130,7 +119,7 @@ class NetworkSettings(Section):
     """
 
     architecture: Annotated[str, name_in({**ARCHITECTURES, CUSTOM: None})] = "osan"
-    like: Paper | None = None
+    like: Annotated[str | None, name_in(PAPER_NETWORKS, custom=False)] = None
     as_in_code: bool = False
     width: int | None = Field(default=None, ge=1)
     layers: int | None = Field(default=None, ge=1)

@@ -9,21 +9,23 @@ from typing import Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, ValidationError
 
 from osan.errors import OsanError
-from osan.parts import resolve
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
-def name_in(table: Mapping[str, Any]) -> AfterValidator:
-    """A validator of names: expects a key of ``table``, or ``"module:name"``, which is not imported yet."""
+def name_in(table: Mapping[str, Any], custom: bool = True) -> AfterValidator:
+    """A validator of names: expects a key of ``table`` or, if ``custom``, also ``"module:name"``.
+
+    A module is not imported yet.
+    """
 
     def check(value: str | None) -> str | None:
-        if value is not None and ":" not in value:
-            try:
-                resolve(value, table, "name")
-            except OsanError as error:
-                raise ValueError(str(error).removeprefix("name: ")) from None
-        return value
+        if value is None or value in table or (custom and ":" in value):
+            return value
+        allowed = [*map(repr, table), *(["'module:name'"] if custom else [])]
+        close = get_close_matches(value, table, n=1, cutoff=0.5)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"expected {', '.join(allowed[:-1])} or {allowed[-1]}, got {value!r}{hint}")
 
     return AfterValidator(check)
 

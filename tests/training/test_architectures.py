@@ -92,7 +92,7 @@ def test_both_aggregations_of_k_osan(small):
                 "network.options": {"hops": 1},
                 "selection.policy": "delete 1 vertex",
             },
-            r"selection.policy: expected none, since architecture 'nested' makes its bags itself, got 'delete",
+            r"selection.policy: expected none with architecture 'nested', which makes its bags itself, got",
         ),
         ({"network.options": {"k": 1, "agregation": "per-vertex"}}, r"agregation"),
         ({"network.options": {}}, r"network: the architecture 'k-osan' cannot be built \(.*'k'"),

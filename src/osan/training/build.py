@@ -50,8 +50,8 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
     takes_bags = takes(network, "batch", "bag") and not brings_bags(network)
     if not takes_bags and policy is not None:
         raise OsanError(
-            f"selection.policy: expected none, since architecture {settings.network.architecture!r} makes its "
-            f"bags itself, got {choice.policy!r}"
+            f"selection.policy: expected none with architecture {settings.network.architecture!r}, which "
+            f"makes its bags itself, got {choice.policy!r}"
         )
     if not takes_bags:
         return network if brings_bags(network) else CustomModel(network)
@@ -84,7 +84,7 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     """
     make = resolve(network.architecture, ARCHITECTURES, "network.architecture")
     given = {name: getattr(network, name) for name in _NAMES if getattr(network, name) is not None}
-    for name in given:
+    for name in given.keys() - {"width", "layers"}:
         if not accepts(make, name):
             raise OsanError(f"network.{name}: the architecture {network.architecture!r} takes no such option")
     if policy is not None and policy.operation == "mark":
@@ -92,15 +92,13 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     if policy is not None and policy.ordered:
         given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
     given |= share_options(network.options, {"network": make}, "network.options")["network"]
-    offered = (
-        _general_options(info, **given) if network.like is None else _paper_options(network, info, given)
-    )
-    options = {name: value for name, value in offered.items() if name in given or accepts(make, name)}
+    options = _paper_options(network, info, given) if network.like else _general_options(info, given)
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
+    options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
     return _made(make, network.architecture, *sizes, **options)
 
 
-def _general_options(info: TaskInfo, **given: Any) -> dict[str, Any]:
+def _general_options(info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:
     """The options of a network without ``like``."""
     edges = info.edge_features
     options = {"width": 64, "layers": 4, "conv": "gin" if edges is None else "gine", **given}

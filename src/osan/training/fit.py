@@ -33,7 +33,7 @@ from osan.training.folder import CHECKPOINT, ENVIRONMENT, environment, write_jso
 from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
 from osan.training.module import Learner
-from osan.training.settings import Settings
+from osan.training.settings import CUSTOM, Settings
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,23 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
 
 
 def _strategy(settings: Settings) -> Any:
-    """One process, or DDP; some parameters (of marks, say) get no gradient in some networks."""
+    """One process, or DDP."""
     world = settings.machine.devices * settings.machine.nodes
     if world == 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return "auto"
     on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
-    return DDPStrategy(find_unused_parameters=True, process_group_backend="gloo" if on_cpu else "nccl")
+    return DDPStrategy(
+        find_unused_parameters=has_custom_parts(settings),
+        process_group_backend="gloo" if on_cpu else "nccl",
+    )
+
+
+def has_custom_parts(settings: Settings) -> bool:
+    """Whether a run has parts that osan does not know, so that some parameters may get no gradient."""
+    network, choice = settings.network, settings.selection
+    names = (network.conv, network.readout, choice.policy, choice.estimator, choice.noise, choice.auxiliary)
+    custom = network.architecture == CUSTOM or ":" in network.architecture
+    return custom or any(":" in name for name in names if name is not None)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from torch import Tensor, nn
@@ -9,19 +10,37 @@ from torch import Tensor, nn
 # New runs have the last one.
 FORMATS = ("1", "2")
 
+# Names of format 1, and the names since.
+_RENAMED = {r"^upstream\.encoder\.": "upstream.vertex_encoder."}
+
 
 def upgrade_weights(weights: Mapping[str, Tensor], stored: str, model: nn.Module) -> dict[str, Tensor]:
     """Stored weights under the names that the model has now.
 
-    Format 1 had vectors for marked edges (``edge_mark``) in every layer with an edge encoder, which nothing
-    used without marked edges.
+    Format 1 had a vector for marked edges (``edge_mark``) in every layer with an edge encoder. No policy
+    marks edges, so nothing used it.
 
-    >>> upgrade_weights({"a.edge_mark": None}, "1", nn.Linear(1, 1))
-    {}
+    Parameters
+    ----------
+    weights
+        Tensors by their stored names.
+    stored
+        The format they were stored in, one of ``FORMATS``.
+    model
+        The model that takes them.
+
+    Examples
+    --------
+    >>> old = {"upstream.encoder.weight": None, "downstream.stack.layers.0.edge_mark": None}
+    >>> upgrade_weights(old, "1", nn.Identity())
+    {'upstream.vertex_encoder.weight': None}
     """
     if stored == FORMATS[-1]:
         return dict(weights)
-    known = model.state_dict().keys()
-    return {
-        name: tensor for name, tensor in weights.items() if name in known or not name.endswith(".edge_mark")
-    }
+    known, upgraded = model.state_dict().keys(), {}
+    for name, tensor in weights.items():
+        for old, new in _RENAMED.items():
+            name = re.sub(old, new, name)
+        if name in known or not name.endswith(".edge_mark"):
+            upgraded[name] = tensor
+    return upgraded

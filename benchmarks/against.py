@@ -59,6 +59,7 @@ def work() -> None:
         from osan.training import train
     except ImportError:  # c684ab9
         from osan.experiments.recipes import settings_named
+
         from osan.training.run import train
 
     class Stop(Exception):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import os
 import secrets
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from osan.errors import OsanError
 
 _GZIP = b"\x1f\x8b"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 @contextmanager
@@ -48,45 +49,69 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise OsanError(f"{path} cannot be written: {reason}; earlier files are intact") from error
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
+def read_bytes(path: str | os.PathLike[str], limit: int | None = None) -> bytes:
     """Read a file, and unpack it if its name ends in ``.gz`` or its content is gzip.
 
-    >>> import tempfile
-    >>> packed = Path(tempfile.mkdtemp(), "a.txt.gz")
-    >>> _ = packed.write_bytes(gzip.compress(b"text"))
-    >>> read_bytes(packed)
-    b'text'
+    Parameters
+    ----------
+    path
+        The file.
+    limit
+        Read (and unpack) at most this many bytes; by default all.
 
     Raises
     ------
     OsanError
         If the file cannot be read, or is a damaged archive. The message names the last line of the archive.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> packed = Path(tempfile.mkdtemp(), "a.txt.gz")
+    >>> _ = packed.write_bytes(gzip.compress(b"text"))
+    >>> read_bytes(packed), read_bytes(packed, limit=2)
+    (b'text', b'te')
     """
     path = Path(path)
     try:
-        content = path.read_bytes()
+        with path.open("rb") as stream:
+            if path.suffix.lower() == ".gz" or stream.peek(2)[:2] == _GZIP:
+                return _unpack(stream, path, limit)
+            return stream.read(-1 if limit is None else limit)
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
     except ValueError as error:  # a name with a null character
+        if isinstance(error, OsanError):
+            raise
         raise OsanError(f"{str(path)!r} cannot be read: {error}") from error
-    if path.suffix.lower() != ".gz" and not content.startswith(_GZIP):
-        return content
-    unpacked = bytearray()
+
+
+def _unpack(packed: BinaryIO, path: Path, limit: int | None) -> bytes:
+    content = bytearray()
     try:
-        with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-            while block := stream.read1(1 << 16):
-                unpacked += block
+        with gzip.GzipFile(fileobj=packed) as stream:
+            while (limit is None or len(content) < limit) and (block := stream.read1(1 << 16)):
+                content += block
     except (EOFError, OSError, zlib.error) as error:
-        line = unpacked.count(b"\n") + 1
+        line = content.count(b"\n") + 1
         raise OsanError(
             f"{path}, line {line}: the compressed file is cut off or damaged ({error})"
         ) from error
-    return bytes(unpacked)
+    return bytes(content[:limit])
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """Read the text of a file, compressed or not; see :func:`read_bytes` and :func:`decode`."""
     return decode(read_bytes(path), path)
+
+
+def read_start(path: str | os.PathLike[str], limit: int) -> str:
+    """Read the text of the first ``limit`` bytes of a file, without a character that is cut in two."""
+    content = read_bytes(path, limit)
+    if len(content) < limit:
+        return decode(content, path)
+    decoder = codecs.getincrementaldecoder("utf-16" if content.startswith(_UTF16) else "utf-8-sig")
+    return decoder(errors="replace").decode(content)
 
 
 def decode(content: bytes, path: str | os.PathLike[str]) -> str:
@@ -97,7 +122,7 @@ def decode(content: bytes, path: str | os.PathLike[str]) -> str:
     ...
     osan.errors.OsanError: labels.txt, line 2: expected UTF-8 text, got byte 0xff; save the file as UTF-8
     """
-    utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    utf16 = content.startswith(_UTF16)
     try:
         return content.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:

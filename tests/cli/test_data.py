@@ -114,4 +114,4 @@ def test_one_line_and_exit_code_two(tmp_path):
         check=False,
     )
     assert result.returncode == 2
-    assert result.stderr == "osan: a.csv, line 1: no column 'smiles'; the header has x\n"
+    assert result.stderr == "osan: a.csv, line 1: expected one column 'smiles', got 0 in the header x\n"

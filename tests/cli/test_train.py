@@ -311,7 +311,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
     [
         (("train",), "expected one of a dataset, --recipe, --settings, --resume; got nothing"),
         (("train", "exp", "--recipe", "exp/gin/baseline"), "got a dataset and --recipe"),
-        (("train", "nowhere.csv"), "'nowhere.csv' is neither a file nor one of"),
+        (("train", "nowhere.csv"), "got 'nowhere.csv'"),
         (("train", "exp", "--subgraphs", "3"), "--subgraphs needs a policy"),
         (
             ("train", "--recipe", "exp/gin/baseline", "--selection", "random"),

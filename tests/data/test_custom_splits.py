@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 
 from osan.data import load_graphs, load_table, task_from_graphs
 from osan.data.custom.splits import custom_split, read_split
+from osan.data.splits import SplitRequest
 from osan.errors import OsanError
 
 PARTS = {"train": [4, 0, 3], "val": [1], "test": [5, 2]}
@@ -59,11 +60,11 @@ def test_a_word_per_line(tmp_path, header):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.json", "{", r"a\.json: not JSON"),
+        ("a.json", "{", r"a\.json: expected JSON"),
         ("a.json", "[1]", r"a\.json: expected indices under train, val \(or valid\) and test, got list"),
-        ("a.json", '{"train": [0], "val": [1]}', "the part test is missing"),
-        ("a.json", '{"train": [0], "val": [1], "dev": [2]}', "an unknown part 'dev'"),
-        ("a.json", '{"train": [0], "val": [1], "valid": [1], "test": [2]}', "a second part 'valid'"),
+        ("a.json", '{"train": [0], "val": [1]}', "and test, got no test"),
+        ("a.json", '{"train": [0], "val": [1], "dev": [2]}', "and test, got 'dev'"),
+        ("a.json", '{"train": [0], "val": [1], "valid": [1], "test": [2]}', "and test, got 'valid' again"),
         (
             "a.json",
             '{"train": [], "val": [1], "test": [2]}',
@@ -88,11 +89,11 @@ def test_a_word_per_line(tmp_path, header):
             "train\nval\ntest\n",
             r"a\.txt: expected 6 lines of train, val or test, one per graph, got 3",
         ),
-        ("a.txt", "x\n" * 7, r"a\.txt, line 2: the split must be train, val or test, got 'x'"),
+        ("a.txt", "x\n" * 7, r"a\.txt, line 2: expected train, val or test, got 'x'"),
         ("a.txt", "train\n" * 7, "expected 6 lines of train, val or test, one per graph, got 7"),
         ("a.txt", "train\nval\n" * 3, r"a\.txt: the test part of the split is empty"),
         ("a.txt", "", "got 0"),
-        ("a.pt", "nothing of torch", "not the indices of a split that can be loaded safely"),
+        ("a.pt", "nothing of torch", "expected the indices of a split that can be loaded safely"),
     ],
 )
 def test_what_is_wrong_with_a_file(tmp_path, name, content, message):
@@ -132,9 +133,9 @@ def test_rows_that_are_not_used_are_taken_out_of_their_parts(words, data):
     y = torch.tensor(used, dtype=torch.float)  # the graph's own number
     if not all(expected.values()):
         with pytest.raises(OsanError, match="part of the split is empty"):
-            custom_split(mapping, y, "regression", places=used, count=len(words))
+            custom_split(SplitRequest(mapping), y, "regression", rows=used, count=len(words))
         return
-    split, told = custom_split(mapping, y, "regression", places=used, count=len(words))
+    split, told = custom_split(SplitRequest(mapping), y, "regression", rows=used, count=len(words))
     assert {part: y[index].tolist() for part, index in split.items()} == expected
     left = sum(words[i] is None for i in used)
     assert told == "as given" + (f", {left} graph{'s' * (left > 1)} in no part" if left else "")
@@ -159,7 +160,7 @@ def test_splits_of_a_table_count_its_rows(tmp_path):
     assert same.fingerprint == task.fingerprint
     assert same.split == "as in split.json, 1 graph in no part"
     assert load_table(path, split={**split, "valid": [3]}).fingerprint != task.fingerprint
-    with pytest.raises(OsanError, match="of the rows that can be used, the val part of the split is empty"):
+    with pytest.raises(OsanError, match="among the usable rows, the val part of the split is empty"):
         load_table(path, split={**split, "valid": [1], "train": [7, 0]})
 
 
@@ -173,7 +174,7 @@ def test_a_column_comes_before_a_file(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("\n".join(row.rsplit(",", 1)[0] for row in rows) + "\n")
     assert sorted(load_table("a.csv", split="part").test.ids.tolist()) == [0, 3]
     (tmp_path / "part").unlink()
-    with pytest.raises(OsanError, match="no column 'part'"):
+    with pytest.raises(OsanError, match="expected one column 'part', got 0"):
         load_table("a.csv", split="part")
 
 
@@ -198,18 +199,21 @@ def test_folds_are_those_of_scikit_learn(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "scaffold"}, "scaffold splits molecules of a table, but these are graphs"),
-        ({"split": "nowhere.json"}, "got 'nowhere.json', which is no file"),
-        ({"split": "official"}, "expected random, stratified or the file of a split, got 'official'"),
-        ({"split": "random", "fold": 1}, "fold=1 was asked for, but the split 'random' has no folds"),
-        ({"split": PARTS, "fold": 1}, "fold=1 was asked for, but the split 'given' has no folds"),
-        ({"validate_on_test": True}, "validate_on_test goes with folds"),
-        ({"split": PARTS, "validate_on_test": True}, "validate_on_test goes with folds"),
-        ({"fold": 10}, "fold must be from 0 to 9, got 10"),
-        ({"fold": "3"}, "fold: expected an integer from 0 to 9, got '3'"),
-        ({"split": ([0], [1], [2])}, "split: expected a word, the file .* or a mapping .*, got tuple"),
-        ({"split": torch.arange(3)}, "split: expected a word, the file .* or a mapping .*, got Tensor"),
-        ({"fold": 0, "kind": "regression"}, r"need one target of classes, got regression with 1 target\(s\)"),
+        ({"split": "scaffold"}, "got 'scaffold'; scaffold is for tables of molecules"),
+        ({"split": "nowhere.json"}, "or a split file, got 'nowhere.json'"),
+        ({"split": "official"}, "expected random, stratified or a split file, got 'official'"),
+        ({"split": "random", "fold": 1}, "fold: expected none, for the split 'random' has no folds, got 1"),
+        ({"split": PARTS, "fold": 1}, "fold: expected none, for the split 'given' has no folds, got 1"),
+        ({"validate_on_test": True}, "validate_on_test: expected a split with folds"),
+        ({"split": PARTS, "validate_on_test": True}, "validate_on_test: expected a split with folds"),
+        ({"fold": 10}, "fold: expected 0 to 9, got 10"),
+        ({"fold": "3"}, "fold: expected an integer from 0, got '3'"),
+        ({"split": ([0], [1], [2])}, "split: expected a name, a file, or a mapping .*, got tuple"),
+        ({"split": torch.arange(3)}, "split: expected a name, a file, or a mapping .*, got Tensor"),
+        (
+            {"fold": 0, "kind": "regression"},
+            r"one target with classes, got regression with 1 target\(s\)",
+        ),
         ({"split": {"train": [0], "val": [1], "test": [40]}}, "split: the split names graph 40"),
     ],
 )
@@ -221,7 +225,7 @@ def test_what_graphs_cannot_be_split_by(options, message):
 @pytest.mark.parametrize("split", ["scaffold", "part"])
 def test_columns_and_scaffolds_have_no_folds(tmp_path, split):
     (tmp_path / "a.csv").write_text("smiles,y,part\nC,1,train\nCC,0,val\nCCC,1,test\n")
-    with pytest.raises(OsanError, match=f"fold=0 was asked for, but the split '{split}' has no folds"):
+    with pytest.raises(OsanError, match=f"fold: expected none, for the split '{split}' has no folds, got 0"):
         load_table(tmp_path / "a.csv", split=split, fold=0)
 
 

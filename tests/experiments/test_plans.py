@@ -104,15 +104,15 @@ set = {{"data.targets" = ["logS"], "data.split" = "part"}}
     [
         (
             "[[groups]]\nruns = ['nowhere.csv/gin/baseline']",
-            "'nowhere.csv' is neither a file nor one of zinc",
+            "planted-motif, got 'nowhere.csv'",
         ),
         (
             "[[groups]]\nruns = ['a/b.csv/gin/imle/delete-1-edge/x3']",
-            "'a/b.csv' is neither a file nor one of",
+            "got 'a/b.csv'",
         ),
         (
             "[[groups]]\nruns = ['exp/gin/baseline']\nset = {'data.dataset' = 'expp'}",
-            "'expp' is neither a file",
+            "got 'expp'; did you mean 'exp'?",
         ),
         ("[[groups]]\nruns = ['a/b.csv/gin/baselin']", "unknown recipe 'a/b.csv/gin/baselin'"),
         (

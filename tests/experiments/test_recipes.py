@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 
+from osan.data import FlatLoader
 from osan.data.published.loading import find
 from osan.errors import OsanError
 from osan.experiments import recipe, recipes, settings_for
 from osan.experiments.figures import paper_rows, tables
 from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
-from osan.training.batches import Batches
 from osan.training.build import build
 from osan.training.evaluation import predict, scores
 from osan.training.module import Learner
@@ -30,7 +30,7 @@ def test_every_recipe_trains_and_evaluates(key, few):
     learner = Learner(build(settings, info), settings, info)
     before = {name: value.clone() for name, value in learner.model.named_parameters()}
     optimizer = learner.configure_optimizers()
-    for step, batch in enumerate(Batches(task.train, 2, lambda: 0)):
+    for step, batch in enumerate(FlatLoader(task.train, 2, True, epoch=lambda: 0)):
         optimizer.zero_grad()
         learner.training_step(batch, step).backward()
         optimizer.step()

@@ -12,7 +12,7 @@ from scipy import stats
 from torch_geometric.data import Batch
 
 from osan.errors import OsanError
-from osan.selection import Noise, Policy, Randomness, Selection, SumOfGamma, problem_for
+from osan.selection import GroundSet, Noise, Policy, Randomness, Selection, SumOfGamma, problem_for
 
 
 def many(graph, number):
@@ -45,6 +45,22 @@ def test_uniform_numbers_are_uniform_and_independent():
     for name, other in others.items():
         correlation = np.corrcoef(numbers.flatten().numpy(), other.flatten().numpy())[0, 1]
         assert abs(correlation) < 4 / math.sqrt(numbers.numel()), name
+
+
+def test_no_two_addresses_give_the_same_numbers():
+    """The first 512 draws keep the numbers of the stream 2 draw + purpose + 1024 part."""
+    from osan.selection.randomness import _GOLDEN, _counter, _mix
+
+    batch = data(nx.path_graph(1))
+    ground, randomness = GroundSet.vertices(batch), Randomness.of(batch, seed=5)
+    addresses = list(itertools.product(range(4), (0, 1, 2, 255, 511, 512, 513, 1024, 2000), range(4)))
+    numbers = {randomness.uniform(ground, 1, *address).item() for address in addresses}
+    assert len(numbers) == len(addresses)
+    for purpose, draw, part in itertools.product((0, 1), (0, 1, 511), (0, 1, 250)):
+        key = _mix(_mix(torch.tensor(5) + _counter(0)) + _counter(2 * draw + purpose + 1024 * part))
+        key = _mix(_mix(key ^ _mix(torch.tensor(0) + _GOLDEN)) + _GOLDEN)
+        expected = int(_mix(key + _GOLDEN)) % 2**64 >> 12
+        assert randomness.uniform(ground, 1, purpose, draw, part).item() == (expected + 0.5) * 2.0**-52
 
 
 def test_splitmix_matches_its_published_sequence():
@@ -167,7 +183,9 @@ def test_gumbel_top_k_is_plackett_luce(ordered, temperature):
     batch = many(nx.path_graph(4), number)
     weights = torch.tensor(theta).repeat(number).unsqueeze(1)
     text = "select 2 vertices" + (" ordered" if ordered else "")
-    choice = Selection(text, temperature=temperature)(batch, weights, Randomness.of(batch, 4)).choice.view(number, 4)
+    choice = Selection(text, temperature=temperature)(batch, weights, Randomness.of(batch, 4)).choice.view(
+        number, 4
+    )
     expected: dict[tuple[int, ...], float] = {}
     for order, probability in plackett_luce(theta / temperature, 2).items():
         z = [0] * 4

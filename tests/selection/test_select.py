@@ -29,7 +29,7 @@ FORBIDDEN = ("cpu", "numpy", "item", "tolist", "__int__", "__float__", "__array_
 
 
 class NoScalars(TorchDispatchMode):
-    """Refuse the operation by which a value leaves the device, however it was called, after ``reads`` times."""
+    """Refuse the operation by which a value leaves the device, except for ``reads`` booleans."""
 
     def __init__(self, reads):
         super().__init__()

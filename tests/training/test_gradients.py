@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from osan.training.batches import Batches
+from osan.data import FlatLoader
 from osan.training.build import build
 from osan.training.fit import has_custom_parts
 from osan.training.module import Learner
@@ -62,7 +62,7 @@ def test_no_parameter_is_unused(small, molecules, changes):
     info = TaskInfo.of(task, settings)
     torch.manual_seed(0)
     learner = Learner(build(settings, info), settings, info)
-    learner.training_step(next(iter(Batches(task.train, 16))), 0).backward()
+    learner.training_step(next(iter(FlatLoader(task.train, 16))), 0).backward()
     assert [name for name, each in learner.model.named_parameters() if each.grad is None] == []
     assert not has_custom_parts(settings)
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 import torch
 
-from osan.data import Features, load
+from osan.data import Features, FlatLoader, load
 from osan.errors import OsanError
-from osan.training.batches import Batches
 from osan.training.build import build, combine
 from osan.training.module import Learner
 from osan.training.run import load_model, train
@@ -37,7 +36,7 @@ def test_one_adam_with_two_groups_is_two_adams(small):
     ]
     for learner, optimizers in ((ours, [one]), (theirs, two)):
         torch.manual_seed(7)
-        for index, batch in enumerate(Batches(task.train, 16)):
+        for index, batch in enumerate(FlatLoader(task.train, 16)):
             learner.zero_grad()
             learner.training_step(batch, index).backward()
             for optimizer in optimizers:
@@ -186,7 +185,7 @@ def test_pna_needs_edge_features(small):
 def test_every_estimator_learns_something(small, name):
     settings = small(**{"selection.estimator": name, "selection.draws": 2})
     learner, task = learner_of(settings)
-    learner.training_step(next(iter(Batches(task.train, 16))), 0).backward()
+    learner.training_step(next(iter(FlatLoader(task.train, 16))), 0).backward()
     assert (learner.model.upstream is None) == (name == "random")
     assert all(parameter.grad is not None for parameter in learner.model.downstream.head.parameters())
     if name not in ("random", "imle", "adaptive-imle"):  # whose gradient may be 0 in a single step

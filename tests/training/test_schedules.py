@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.optim import lr_scheduler
 
+from osan.data import FlatLoader
 from osan.errors import OsanError
 from osan.training import callbacks
-from osan.training.batches import Batches
 from osan.training.build import build
 from osan.training.module import Learner
 from osan.training.optimizers import make_optimizer
@@ -177,7 +177,7 @@ def test_optimizers_are_those_of_torch(small, changes, reference):
         (theirs, reference(list(theirs.model.parameters()))),
     ):
         torch.manual_seed(7)
-        for index, batch in enumerate(Batches(task.train, 16)):
+        for index, batch in enumerate(FlatLoader(task.train, 16)):
             learner.zero_grad()
             learner.training_step(batch, index).backward()
             optimizer.step()
@@ -201,7 +201,7 @@ def test_what_an_optimizer_cannot_do(small):
 
 def test_gradients_are_clipped_by_their_norm(small):
     learner, task = learner_of(small(**{"training.clip": 0.01}))
-    learner.training_step(next(iter(Batches(task.train, 16))), 0).backward()
+    learner.training_step(next(iter(FlatLoader(task.train, 16))), 0).backward()
     before = [p.grad.clone() for p in learner.model.parameters() if p.grad is not None]
     learner.on_before_optimizer_step(learner.configure_optimizers())
     after = [p.grad for p in learner.model.parameters() if p.grad is not None]

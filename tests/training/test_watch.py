@@ -6,8 +6,8 @@ import json
 import pytest
 import torch
 
+from osan.data.loader import FlatLoader, mix_seed
 from osan.experiments.demo import demo_settings
-from osan.training.batches import Batches, mixed
 from osan.training.build import build
 from osan.training.evaluation import predict, predict_samples, separate_score
 from osan.training.module import Learner
@@ -37,8 +37,8 @@ def test_the_share_of_gradients_is_that_of_the_definition(small, tmp_path):
     info = TaskInfo.of(task, settings)
     torch.manual_seed(settings.seed)
     learner = Learner(build(settings, info), settings, info)
-    (batch,) = Batches(task.train, 1000, lambda: 0, seed=settings.seed)
-    torch.manual_seed(mixed(settings.seed, 0))
+    (batch,) = FlatLoader(task.train, 1000, True, epoch=lambda: 0, seed=settings.seed)
+    torch.manual_seed(mix_seed(settings.seed, 0))
     out = learner.train().model(batch)
     theta = out.weights
     theta.retain_grad()

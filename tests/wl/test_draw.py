@@ -18,7 +18,7 @@ def fills(panel):
     return [tuple(row) for row in vertices.get_facecolors()]
 
 
-@pytest.mark.parametrize("test", [wl.Test("wl"), wl.Test("oswl", 1), wl.Test("wl", 2)])
+@pytest.mark.parametrize("test", [wl.WLTest("wl"), wl.WLTest("oswl", 1), wl.WLTest("wl", 2)])
 def test_equal_colors_are_equal_shades(test):
     pair = (decalin(), bicyclopentyl())
     coloring = wl.refine(pair, test)

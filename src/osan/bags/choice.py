@@ -277,7 +277,7 @@ def _ranks(bag: SubgraphBag, values: Tensor) -> Tensor:
     valid = (values >= 1) & (values <= number_here) & (values == values.round())
     wrong = ranked & ~valid
     if not bool(wrong.any()):
-        # Values from 1 to K are a ranking if none occurs twice. Subgraph s has the places from its first copy.
+        # Values from 1 to K are a ranking if none occurs twice: count them from the first copy on.
         size = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
         place = (size.cumsum(0) - size)[bag.subgraph] + values.long() - 1
         times = torch.zeros_like(place).index_add_(0, place[ranked], torch.ones_like(place[ranked]))

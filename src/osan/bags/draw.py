@@ -14,7 +14,7 @@ import torch
 from osan.bags.bag import SubgraphBag
 from osan.errors import OsanError
 from osan.extras import rdkit
-from osan.graphs.panels import panels
+from osan.figures import panels
 
 _GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
 

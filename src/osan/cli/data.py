@@ -55,19 +55,20 @@ def prepare(
     as_json: Json = False,
 ) -> None:
     """Download a dataset and process it into the cache, or check your file."""
-    from osan.data import load_graphs, load_table, names
-    from osan.data.formats.table import is_table
+    from osan.data import load
+    from osan.data.loading import content_of, find_path
     from osan.data.summary import describe_dataset, statistics
 
-    if name in names() or not (Path(name).suffix or Path(name).exists()):
+    path = find_path(name)
+    if path is None:
         _download(name, data)
         _show(describe_dataset(name, data), as_json)
         return
-    own: Any = kind  # checked by the readers
-    if not is_table(name):
-        _show(statistics(load_graphs(name, labels=labels, kind=own, split=split, seed=seed)), as_json)
+    chosen: dict[str, Any] = {"labels": labels, "kind": kind, "split": split, "seed": seed}
+    if content_of(path) != "table":
+        _show(statistics(load(path, **chosen)), as_json)
         return
-    task = load_table(name, smiles, target or ["y"], kind=own, split=split, seed=seed, rejected=rejected)
+    task = load(path, smiles=smiles, targets=target, rejected=rejected, **chosen)
     with rejected.open(encoding="utf-8", newline="") as stream:
         bad = sum(1 for _ in csv.reader(stream)) - 1
     _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)

@@ -14,9 +14,6 @@ from osan.errors import OsanError
 if TYPE_CHECKING:
     from osan.training.module import Learner
 
-# Files that are graphs by their names; see osan.graphs.read_graphs.
-_GRAPHS = (".pt", ".g6", ".s6", ".graph6", ".sparse6", ".edges", ".edgelist", ".el", ".gml", ".graphml")
-
 
 def predict(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
@@ -54,7 +51,7 @@ def predict(
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
     """Whether a file or folder holds graphs, by its name, else by what the run was trained on."""
-    from osan.data.formats.table import is_table
+    from osan.data.loading import content_of
 
     # pathlib raises for long SMILES
     if not os.path.exists(given):
@@ -63,10 +60,8 @@ def _are_graphs(given: str, takes_molecules: bool) -> bool:
         raise OsanError(
             f"graphs: expected a file or folder of graphs, got {given[:80]!r}, which does not exist"
         )
-    if is_table(given):
-        return False
-    named = Path(given.removesuffix(".gz")).suffix.lower() in _GRAPHS
-    return named or not takes_molecules or any(Path(given).glob("*_A.txt"))
+    content = content_of(given)
+    return content == "graphs" or (content is None and not takes_molecules)
 
 
 def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: bool) -> None:

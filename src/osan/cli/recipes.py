@@ -70,15 +70,16 @@ def _print(rows: list[list[str]]) -> None:
     """Print a table whose keys are whole: they are copied and pasted."""
     from rich.table import Table
 
-    shown = Table(*_HEADINGS)
-    shown.columns[0].no_wrap = True
-    shown.columns[0].overflow = "ignore"
-    shown.columns[0].min_width = max(len(row[0]) for row in rows)
+    shown = Table()
+    shown.add_column(_HEADINGS[0], no_wrap=True, min_width=max(len(row[0]) for row in rows))
+    for heading in _HEADINGS[1:]:
+        shown.add_column(heading, overflow="fold")
     for row in rows:
         shown.add_row(*row)
     out = console()
-    # A pipe has no width.
-    out.print(shown, width=None if out.is_terminal else 200, crop=False)
+    if not out.is_terminal:
+        out.width = 200  # a pipe has no width
+    out.print(shown)
 
 
 @app.command()

@@ -23,8 +23,7 @@ def table(
     Your runs with the dataset and network of the table follow as "ours only", whatever their policy,
     estimator or custom parts.
     """
-    from osan.report.formats import comma_separated, latex, markdown
-    from osan.report.table import headings, rows_of, table_lines
+    from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
 
     # Without runs, the table is just the paper's, so the folder may be missing.
     lines = table_lines(name, runs if runs.is_dir() else {}, paper_only=paper_only)

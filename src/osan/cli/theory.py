@@ -10,7 +10,7 @@ from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
-    from osan.wl.check import Verdict
+    from osan.wl.theory import Verdict
 
 
 def theory(
@@ -22,8 +22,7 @@ def theory(
     as_json: Json = False,
 ) -> None:
     """Check the paper's propositions, lemmas and theorems on small instances."""
-    from osan.wl.check import run
-    from osan.wl.theory import checks
+    from osan.wl.theory import checks, run
 
     limit = memory_limit(max_memory)
     chosen = [

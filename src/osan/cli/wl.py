@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from osan.graphs import Graph
-    from osan.wl import CorpusRow, Test
+    from osan.wl import CorpusRow, WLTest
 
 app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
 
@@ -49,7 +49,7 @@ def _test(
     hops: int | None,
     mark_center: bool,
     oblivious: bool,
-) -> Test:
+) -> WLTest:
     from osan.wl.settings import make_test
 
     given: dict[str, Any] = {
@@ -249,7 +249,7 @@ def ladder(
         _print_survey(rows)
 
 
-def _parse(text: str) -> Test:
+def _parse(text: str) -> WLTest:
     from osan.errors import OsanError
     from osan.wl.settings import make_test
 

@@ -1,18 +1,22 @@
-"""Datasets: the paper's, the expressiveness corpora, generated ones, and your graphs and molecules."""
+"""Datasets: published, generated, and your graphs and molecules; :func:`load` takes a name or a path."""
 
 from osan.data.custom.graphs import load_graphs, task_from_graphs
 from osan.data.custom.molecules import load_table
-from osan.data.flat import FlatDataset, FlatLoader, flatten
+from osan.data.flat import FlatDataset, flatten
 from osan.data.generated.planted import planted_motif
 from osan.data.generated.twisted import twisted_pairs
+from osan.data.loader import FlatLoader
+from osan.data.loading import load, names
+from osan.data.metrics import METRICS, Metric
 from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
-from osan.data.published.loading import load, names
 from osan.data.task import Features, Normalization, Task
 
 __all__ = [
+    "METRICS",
     "Features",
     "FlatDataset",
     "FlatLoader",
+    "Metric",
     "Normalization",
     "Task",
     "brec",

@@ -91,7 +91,7 @@ def _code(ray: Any, reference: Any) -> int:
     except (
         ray.exceptions.WorkerCrashedError,
         ray.exceptions.NodeDiedError,
-        ray.exceptions.TaskCanceledError,
+        ray.exceptions.TaskCancelledError,
     ):
         return worker.INTERRUPTED
 

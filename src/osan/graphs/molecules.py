@@ -8,7 +8,7 @@ from osan.graphs.graph import Graph
 
 
 def from_smiles(smiles: str, name: str = "") -> Graph:
-    """The molecular graph of a SMILES string, hydrogens implicit.
+    """The molecular graph of a SMILES string, with implicit hydrogens.
 
     A vertex label is ``(symbol, charge, number of hydrogens, aromatic)``, an edge label RDKit's bond type.
 
@@ -18,11 +18,11 @@ def from_smiles(smiles: str, name: str = "") -> Graph:
     """
     kit = rdkit("reading SMILES")
     if not isinstance(smiles, str) or not smiles.strip():
-        raise OsanError(f"expected a SMILES string, got {smiles!r}")
+        raise OsanError(f"smiles: expected a SMILES string, got {smiles!r}")
     with kit.rdBase.BlockLogs():
         molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise OsanError(f"RDKit cannot read the SMILES string {smiles!r}")
+        raise OsanError(f"smiles: expected a SMILES string that RDKit reads, got {smiles!r}")
     atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
     return Graph(
         len(atoms),

@@ -126,7 +126,9 @@ class DataDrivenOSAN(nn.Module):
             )
         self.auxiliary, self.auxiliary_weight = auxiliary, auxiliary_weight
         self.samples, self.seed, self.combine = samples, seed, combine
-        self.evaluation_noise = self.selection.noise if evaluation_noise is None else make_noise(evaluation_noise)
+        self.evaluation_noise = (
+            self.selection.noise if evaluation_noise is None else make_noise(evaluation_noise)
+        )
         self.deleted, self.whole_graph, self.agg = deleted, whole_graph, agg
 
     @property
@@ -202,7 +204,7 @@ class DataDrivenOSAN(nn.Module):
         return explanation
 
     def draw(self, batch: Data, samples: int) -> tuple[Tensor, tuple[Selected, ...]]:
-        """The weights of a batch and samples of the evaluation noise, without running the downstream network."""
+        """The weights of a batch and samples of its choices, without running the downstream network."""
         _check_samples(samples)
         if self.policy.count == "all":
             raise OsanError(

@@ -1,4 +1,4 @@
-"""A table as Markdown, LaTeX or CSV."""
+"""Text tables as Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Collection, Sequence
-from typing import Any
-
-from osan.report.table import Line, headings, rows_of
 
 # Characters that Markdown would read as markup; an underscore within a word is none.
 _MARKDOWN = re.compile(r"[\\|*`<\[\]$]|(?<!\w)_|_(?!\w)")
@@ -18,11 +15,6 @@ _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
 }
-
-
-def markdown(lines: Sequence[Line]) -> str:
-    """A table as GitHub Markdown."""
-    return markdown_table(headings(lines), rows_of(lines))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -36,11 +28,6 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     cells = [[_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in (header, *rows)]
     table = [cells[0], ["---"] * len(header), *cells[1:]]
     return "\n".join("| " + " | ".join(row) + " |" for row in table)
-
-
-def latex(lines: Sequence[Line]) -> str:
-    """A table as LaTeX; needs the package booktabs."""
-    return latex_table(headings(lines), rows_of(lines), left=("method", "operation", "type"))
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
@@ -70,18 +57,8 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Coll
     )
 
 
-def comma_separated(lines: Sequence[Line]) -> str:
-    """A table as CSV with full precision; missing figures are empty cells."""
-    records: list[dict[str, Any]] = [line.plain() for line in lines]
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
-    return stream.getvalue().rstrip("\n")
-
-
-def csv_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Text cells as CSV.
+def csv_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Cells as CSV; ``None`` is an empty cell.
 
     >>> print(csv_table(["a", "b"], [["1", "x, y"]]))
     a,b

@@ -10,6 +10,7 @@ from typing import Any
 
 from osan.experiments.catalog import Recipe, recipes
 from osan.experiments.figures import PaperRow, table_name, tables
+from osan.report.formats import csv_table, latex_table, markdown_table
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 
 _OPERATION = re.compile(r"(?:cover )?(delete|select|mark) (?:(\d+) )?(.+)")
@@ -157,6 +158,22 @@ def headings(lines: Sequence[Line]) -> list[str]:
 def rows_of(lines: Sequence[Line]) -> list[list[str]]:
     """All lines as text, with as many decimals as in the paper."""
     return [_cells(line, _timed(lines)) for line in lines]
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """A table as GitHub Markdown."""
+    return markdown_table(headings(lines), rows_of(lines))
+
+
+def latex(lines: Sequence[Line]) -> str:
+    """A table as LaTeX; needs the package booktabs."""
+    return latex_table(headings(lines), rows_of(lines), left=("method", "operation", "type"))
+
+
+def comma_separated(lines: Sequence[Line]) -> str:
+    """A table as CSV with full precision; missing figures are empty cells."""
+    records = [line.plain() for line in lines]
+    return csv_table(list(records[0]), [list(record.values()) for record in records])
 
 
 def _cells(line: Line, timed: bool) -> list[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numba
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan import compiled as numba
 from osan.bags.operations import Operation
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem

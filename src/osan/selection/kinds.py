@@ -34,10 +34,10 @@ def kind_named(what: str | type[Problem], cover: bool = False) -> type[Problem]:
     --------
     >>> kind_named("ego").__name__
     'EgoProblem'
-    >>> kind_named("egg")
+    >>> kind_named("path")
     Traceback (most recent call last):
     ...
-    osan.errors.OsanError: policy: expected 'vertex', 'edge', 'ego', 'tree' or 'module:name', got 'egg'; did you mean 'ego'?
+    osan.errors.OsanError: policy: expected 'vertex', 'edge', 'ego', 'tree' or 'module:name', got 'path'
     """
     kind = resolve(what, KINDS, "policy")
     if not (isinstance(kind, type) and issubclass(kind, Problem)):

@@ -149,7 +149,9 @@ class Noise:
         noise = self.distribution(problem, weights.detach(), uniform)
         if not isinstance(noise, Tensor) or noise.shape != weights.shape:
             given = f"shape {list(noise.shape)}" if isinstance(noise, Tensor) else type(noise).__name__
-            raise OsanError(f"noise: expected {self.kind!r} to return shape {list(weights.shape)}, got {given}")
+            raise OsanError(
+                f"noise: expected {self.kind!r} to return shape {list(weights.shape)}, got {given}"
+            )
         return self.scale * noise.to(weights.dtype)
 
 

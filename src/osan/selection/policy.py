@@ -14,7 +14,8 @@ from osan.selection.problem import Problem
 
 # Words of a text are separated by spaces, those of a slug by hyphens.
 _GRAMMAR = (
-    r"(?P<cover>cover{s})?(?:(?P<operation>delete|select|mark){s})?(?:(?P<size>\d+)(?P<join>[ -]))?(?P<noun>{n})"
+    r"(?P<cover>cover{s})?(?:(?P<operation>delete|select|mark){s})?"
+    r"(?:(?P<size>\d+)(?P<join>[ -]))?(?P<noun>{n})"
     r"(?:{s}by{s}(?P<by>\w+))?(?P<ordered>{s}ordered)?"
 )
 _TEXT = re.compile(_GRAMMAR.format(s=" ", n=r"[^ ]+") + r"(?: x (?P<count>\d+|all))?")
@@ -136,7 +137,7 @@ class Policy:
 
     @classmethod
     def _read(cls, found: re.Match[str], joined: bool | None) -> Policy | None:
-        """The policy that a match stands for, with one subgraph; ``None`` if its words do not fit the kind."""
+        """The policy of a match, with one subgraph; ``None`` if its words do not fit the kind."""
         names = {name: noun for noun, kind in KINDS.items() for name in (noun, kind.plural)}
         what = names.get(found["noun"], found["noun"])
         if what not in KINDS and ":" not in what:

@@ -23,9 +23,10 @@ _SECOND = 0x94D049BB133111EB - (1 << 64)
 
 @dataclass(frozen=True)
 class Randomness:
-    """A source of uniform numbers with the address (seed, sample, graph, element, channel, purpose, draw, part).
+    """A source of uniform numbers, each with an address.
 
-    Every number is a hash (splitmix64) of its address. There is no state: a graph gets the same numbers
+    The address is (seed, sample, graph, element, channel, purpose, draw, part), and the number is a hash
+    (splitmix64) of it. There is no state: a graph gets the same numbers
     at any position in a batch and on any device. Numbers are independent and identically distributed over
     the elements of a graph, so distributions do not depend on the numbering.
 
@@ -81,9 +82,7 @@ class Randomness:
         """The same source for another repetition."""
         return replace(self, sample=sample)
 
-    def uniform(
-        self, ground: GroundSet, channels: int, purpose: int, draw: int = 0, part: int = 0
-    ) -> Tensor:
+    def uniform(self, ground: GroundSet, channels: int, purpose: int, draw: int = 0, part: int = 0) -> Tensor:
         """Float64 numbers strictly between 0 and 1, of shape ``[elements, channels]``.
 
         Parameters

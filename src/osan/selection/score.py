@@ -80,7 +80,7 @@ class ScoreFunction(Estimator):
         return Draw(choice, torch.where(kept, log_prob, 0.0).sum(1))
 
     def surrogate(self, losses: Tensor, log_prob: Tensor | None) -> Tensor:
-        """The losses minus the baseline times the log-probabilities, over all graphs; updates the baseline."""
+        """The losses minus the baseline, times the log-probabilities; updates the baseline."""
         if log_prob is None:
             raise OsanError("log_prob: expected the log_prob of the draw for the score function, got None")
         losses = losses.detach()

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import FlatDataset
+from osan.data import FlatDataset, FlatLoader
 from osan.selection import Noise, agreement
-from osan.training.batches import Batches
 from osan.training.module import Learner
 from osan.training.scores import score
 from osan.training.tasks import TaskInfo
@@ -50,7 +49,7 @@ def predict(
     """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``."""
     device = next(learner.model.parameters()).device
     with evaluating(learner, samples, noise):
-        parts = [learner(batch.to(device)).cpu() for batch in Batches(graphs, batch_size)]
+        parts = [learner(batch.to(device)).cpu() for batch in FlatLoader(graphs, batch_size)]
     return torch.cat(parts)
 
 
@@ -63,7 +62,7 @@ def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     device = next(learner.model.parameters()).device
     joined, parts = [], []
     with evaluating(learner):
-        for batch in Batches(graphs, batch_size):
+        for batch in FlatLoader(graphs, batch_size):
             out = learner.look(batch.to(device))
             joined.append(learner.renormalized(out.prediction).cpu())
             parts.append(learner.renormalized(torch.stack(out.each)).cpu())
@@ -88,7 +87,7 @@ def sample_agreement(
     device = next(model.parameters()).device
     excess = most = 0.0
     with evaluating(learner, noise=noise):
-        for batch in Batches(graphs, batch_size):
+        for batch in FlatLoader(graphs, batch_size):
             _, selected = model.draw(batch.to(device), samples)
             parts = agreement([one.choice for one in selected], selected[0].problem.ground)
             excess, most = excess + parts[0].sum().item(), most + parts[1].sum().item()
@@ -129,7 +128,7 @@ def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) ->
         for _ in range(REPEATS):
             start = time.perf_counter()
             total = torch.zeros((), device=device)
-            for batch in Batches(graphs, batch_size):
+            for batch in FlatLoader(graphs, batch_size):
                 moved = batch.to(device)
                 total += learner.losses(learner.look(moved).prediction, moved.y).sum()
             total.item()  # waits for the device

@@ -19,8 +19,7 @@ from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities import rank_zero_only
 
-from osan.data import Task
-from osan.training.batches import Batches
+from osan.data import FlatLoader, Task
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
 from osan.training.checkpoint import (
     SafeCheckpointIO,
@@ -103,8 +102,8 @@ def fit(
 
 def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None) -> None:
     training, seed = learner.settings.training, learner.settings.seed
-    share = partial(Batches, seed=seed, rank=trainer.global_rank, world=trainer.world_size)
-    batches = share(task.train, training.batch_size, lambda: learner.current_epoch)
+    share = partial(FlatLoader, seed=seed, rank=trainer.global_rank, world=trainer.world_size)
+    batches = share(task.train, training.batch_size, True, epoch=lambda: learner.current_epoch)
     validation = share(task.val, training.batch_size)
     handler = signal.getsignal(signal.SIGINT)
     try:

@@ -17,11 +17,11 @@ from torch.optim import Optimizer
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
+from osan.data.loader import mix_seed
 from osan.errors import OsanError
 from osan.nn import Output
 from osan.parts import resolve
 from osan.selection.ground import GroundSet
-from osan.training.batches import mixed
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
 from osan.training.options import share_options
 from osan.training.schedules import SCHEDULES, Moment, make_schedule
@@ -95,7 +95,7 @@ class Learner(LightningModule):
                 return self.model(batch)
             first = getattr(batch, "graph_id", None)
             with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(mixed(self.settings.seed, 0 if first is None else int(first[0])))
+                torch.manual_seed(mix_seed(self.settings.seed, 0 if first is None else int(first[0])))
                 return self.model(batch)
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
@@ -144,7 +144,7 @@ class Learner(LightningModule):
         self.log(self.monitor, value, logger=False)
 
     def on_train_epoch_start(self) -> None:
-        seed = mixed(self.settings.seed, self.current_epoch)
+        seed = mix_seed(self.settings.seed, self.current_epoch)
         torch.manual_seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
         random.seed(seed)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -65,19 +67,36 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
     for column in range(y.size(1)):
         present = ~y[:, column].isnan()
         predicted, target = prediction[present, column].double(), y[present, column].double()
-        if not len(target):
-            continue
-        if metric == "mae":
-            values.append(mean_absolute_error(predicted, target))
-        elif metric == "rmse":
-            values.append(mean_squared_error(predicted, target, squared=False))
-        elif metric == "accuracy":
-            values.append(binary_accuracy((predicted > 0).long(), target.long()).double())
-        elif bool(target.min() != target.max()):
-            values.append(binary_auroc(_ranks(predicted), target.long()).double())
+        value = COMPUTED[metric](predicted, target) if len(target) else None
+        if value is not None:
+            values.append(value)
     if not values:
         raise OsanError(f"{metric}: expected a target with known values (rocauc: of both classes), got none")
     return torch.stack(values).mean()
+
+
+def _rmse(predicted: Tensor, target: Tensor) -> Tensor:
+    return mean_squared_error(predicted, target, squared=False)
+
+
+def _accuracy(predicted: Tensor, target: Tensor) -> Tensor:
+    return binary_accuracy((predicted > 0).long(), target.long()).double()
+
+
+def _rocauc(predicted: Tensor, target: Tensor) -> Tensor | None:
+    """ROC-AUC, or ``None`` if only one class is present."""
+    if bool(target.min() == target.max()):
+        return None
+    return binary_auroc(_ranks(predicted), target.long()).double()
+
+
+# How each metric of osan.data.METRICS is computed for one target.
+COMPUTED: dict[str, Callable[[Tensor, Tensor], Tensor | None]] = {
+    "mae": mean_absolute_error,
+    "rmse": _rmse,
+    "accuracy": _accuracy,
+    "rocauc": _rocauc,
+}
 
 
 def _ranks(values: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from osan.bags.choice import Agg
-from osan.data.task import Kind
+from osan.data.metrics import Kind, MetricName
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
 from osan.nn.paper import PAPER_NETWORKS
@@ -22,7 +22,6 @@ from osan.training.schedules import SCHEDULES
 from osan.training.validation import checked, name_in
 from osan.words import Deleted
 
-Metric = Literal["mae", "rmse", "accuracy", "rocauc"]
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in(NOISES)]
 # The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
@@ -50,7 +49,7 @@ class DataSettings(Section):
     seed: int = 0
     validate_on_test: bool = False
     options: dict[str, Any] = {}
-    metric: Metric | None = None
+    metric: MetricName | None = None
     kind: Kind = "regression"
     smiles: str = "smiles"
     targets: list[str] = []

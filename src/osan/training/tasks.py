@@ -11,27 +11,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import Features, Normalization, Task, load, load_graphs, load_table, names
-from osan.data.formats.table import has_column, is_table
+from osan.data import Features, Normalization, Task, load
+from osan.data.formats.table import has_column
+from osan.data.loading import content_of, find_path
+from osan.data.metrics import Kind, metrics_for
 from osan.errors import OsanError
 from osan.training.settings import CUSTOM, Settings
-
-_METRICS = {
-    "regression": ("mae", "rmse"),
-    "binary": ("accuracy", "rocauc"),
-    "multiclass": ("accuracy",),
-}
 
 
 def load_task(
     settings: Settings, data: Path | None = None, rejected: Path | None = None, task: Task | None = None
 ) -> Task:
-    """The task of the settings: a known dataset, a table of molecules, or a file of graphs.
+    """Load the task of the settings: a known dataset, a table of molecules, or a file of graphs.
 
     Parameters
     ----------
     settings
-        Those of the run; the seed counts if ``data.fold`` is ``"seed"``.
+        The settings of the run; its seed determines the fold if ``data.fold`` is ``"seed"``.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     rejected
@@ -42,10 +38,11 @@ def load_task(
     wanted = settings.data
     if wanted.dataset.startswith(f"{CUSTOM}:") and task is None:
         raise OsanError("task: expected the custom task of the run, got none; pass it as task=")
-    task = _load(settings, data, rejected) if task is None else task
-    if wanted.metric is not None:
-        if wanted.metric not in _METRICS[task.kind]:
-            allowed = " or ".join(_METRICS[task.kind])
+    if task is None:
+        task = _load(settings, data, rejected)
+    elif wanted.metric is not None:
+        if wanted.metric not in metrics_for(task.kind):
+            allowed = " or ".join(metrics_for(task.kind))
             raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
         task = replace(task, metric=wanted.metric)
     if wanted.limit is None:
@@ -67,56 +64,35 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
         "fold": fold,
         "seed": seed,
         "validate_on_test": wanted.validate_on_test,
+        "metric": wanted.metric,
     }
-    path = own_file(wanted.dataset)
-    if path is None:
-        return load(wanted.dataset, data, **chosen, **wanted.options)
-    if wanted.options:
-        raise OsanError(f"data.options: {path} has none, got {', '.join(wanted.options)}")
-    if not is_table(path):
-        return load_graphs(path, labels=wanted.labels, kind=wanted.kind, **chosen)
-    if wanted.labels is not None:
-        raise OsanError(
-            f"data.labels: the targets of {path} are columns (data.targets), got {wanted.labels!r}"
-        )
-    return load_table(
-        path, wanted.smiles, wanted.targets or ["y"], kind=wanted.kind, rejected=rejected, **chosen
-    )
-
-
-def own_file(dataset: str) -> Path | None:
-    """The file or folder that a dataset is; ``None`` if it is a name that is known.
-
-    Raises
-    ------
-    OsanError
-        If it is neither.
-    """
-    if dataset in names():
-        return None
-    path = Path(dataset)
-    if not dataset or not path.exists():
-        raise OsanError(f"data.dataset: {dataset!r} is neither a file nor one of {', '.join(names())}")
-    return path
+    path = find_path(wanted.dataset)
+    if path is not None:
+        chosen |= {"labels": wanted.labels, "kind": wanted.kind}
+        if content_of(path) == "table":
+            chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
+    for option in chosen.keys() & wanted.options.keys():
+        raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
+    return load(wanted.dataset, data, **chosen, **wanted.options)
 
 
 def located(settings: Settings) -> Settings:
-    """The same settings, with the paths of custom files in full, from the current folder.
+    """The same settings with absolute paths of custom files.
 
     Raises
     ------
     OsanError
-        If the dataset is neither known nor a file.
+        If the dataset is neither a known name nor a file.
     """
-    wanted, path = settings.data, own_file(settings.data.dataset)
+    wanted, path = settings.data, find_path(settings.data.dataset)
     if path is None:
         return settings
     changes = {"data.dataset": str(path.resolve())}
     if wanted.labels is not None:
         changes["data.labels"] = str(Path(wanted.labels).resolve())
     split = wanted.split
-    # A column of the table has that name first.
-    if split and os.path.isfile(split) and not (is_table(path) and has_column(path, split)):
+    # A column of the table takes precedence over a file of that name.
+    if split and os.path.isfile(split) and not (content_of(path) == "table" and has_column(path, split)):
         changes["data.split"] = str(Path(split).resolve())
     return settings.changed(changes)
 
@@ -132,7 +108,7 @@ class TaskInfo:
     """
 
     dataset: str
-    kind: str
+    kind: Kind
     metric: str
     direction: str
     targets: tuple[str, ...]
@@ -187,7 +163,7 @@ class TaskInfo:
     @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric that makes sense, the metric of the task first."""
-        return (self.metric, *(name for name in _METRICS[self.kind] if name != self.metric))
+        return (self.metric, *(name for name in metrics_for(self.kind) if name != self.metric))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

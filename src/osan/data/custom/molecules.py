@@ -1,10 +1,10 @@
-"""Your own molecules: a table with SMILES and targets becomes a task."""
+"""Your molecules: a table with SMILES and targets becomes a task."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,23 +14,34 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan.data.custom.graphs import METRIC, class_targets
-from osan.data.custom.splits import Wanted, check_folds, custom_split
+from osan.data.custom.graphs import class_targets
+from osan.data.custom.splits import check_custom, custom_split
 from osan.data.flat import flatten
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
-from osan.data.splits import Split, given_split, scaffold_split
-from osan.data.task import Features, Kind, Task, make_task
+from osan.data.metrics import Kind, check_kind, default_metric
+from osan.data.splits import SplitRequest, given_split, scaffold_split
+from osan.data.task import Features, Task, make_task
 from osan.errors import OsanError
 from osan.extras import optional, rdkit
 from osan.files import written_whole
 
-# How tables write the two values of a binary target besides 1 and 0.
+# How tables write the values of a binary target, besides 1 and 0.
 _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A row that is not used: its line in the file, its SMILES and why; the line of the same molecule."""
+    """A row of a table that is not used.
+
+    Parameters
+    ----------
+    line, smiles
+        Its line in the file and its SMILES.
+    reason
+        Why it is not used.
+    duplicate_of
+        The line of the same molecule, if that is the reason.
+    """
 
     line: int
     smiles: str
@@ -44,84 +55,81 @@ def load_table(
     targets: str | Sequence[str] = "y",
     *,
     kind: Kind = "regression",
-    split: Wanted = None,
+    split: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     fold: int | None = None,
     seed: int = 0,
     validate_on_test: bool = False,
     rejected: str | os.PathLike[str] | None = None,
     metric: str | None = None,
 ) -> Task:
-    """Molecules from a CSV, TSV or Parquet file.
+    """Load molecules from a CSV, TSV or Parquet file.
 
-    Rows that cannot be used (no or unreadable SMILES, no atoms, no target, a molecule seen before) are
-    left out and listed; see :func:`read_molecules`. Vertices and edges carry OGB's features.
+    Rows that cannot be used are left out: missing or unreadable SMILES, no atoms, no target, or a molecule
+    that occurred before; see :func:`read_molecules`. Vertices and edges have OGB's features.
 
     Parameters
     ----------
     path
         The file, with a header.
     smiles, targets
-        Names of columns. Some targets of a row may be missing.
+        Names of columns. A row may lack some of its targets.
     kind
-        ``"regression"``; ``"binary"``: each target is 0 or 1, also written as false or true, no or yes;
-        ``"multiclass"``: one column of any names.
+        ``"regression"``; ``"binary"`` (each target is 0 or 1, also written as false or true, no or yes); or
+        ``"multiclass"`` (one column with any names of classes).
     split
-        ``"random"`` (80/10/10 by ``seed``; the default), ``"scaffold"``, the name of a column that says
-        ``train``, ``val`` or ``test``, or what :func:`osan.data.task_from_graphs` takes: ``"stratified"``,
-        the file of a split, a mapping to indices. These count the rows from 0, rejected ones included.
+        ``"random"`` (80/10/10 by ``seed``; the default), ``"scaffold"``, a column with ``train``, ``val`` or
+        ``test``, or anything that :func:`osan.data.task_from_graphs` takes: ``"stratified"``, the file of a
+        split, or a mapping to indices. Files and mappings count all rows from 0, also rejected ones.
     fold, seed, validate_on_test
-        As there.
+        As in :func:`osan.data.task_from_graphs`.
     rejected
-        Where to write the rejected rows as a CSV of line, smiles and reason; nowhere by default.
+        Where to write the rejected rows, as a CSV file of line, smiles and reason; by default nowhere.
     metric
-        By default ``"mae"``, ``"rocauc"`` and ``"accuracy"`` for the three kinds.
+        By default ``"mae"``, ``"rocauc"`` or ``"accuracy"``, depending on the kind.
 
     Raises
     ------
     OsanError
-        If the file is broken, naming the line, or if no row can be used.
+        If the file is damaged or no row can be used. The message names the line.
     """
     path = Path(path)
     columns = [targets] if isinstance(targets, str) else list(targets)
     if not columns:
-        raise OsanError("targets must name at least one column")
-    check_folds(split, fold, validate_on_test)
-    extra = [str(split)] if _is_column(split, path) else []
-    table = read_table(path, [smiles, *columns, *extra])
+        raise OsanError("targets: expected at least one column, got none")
+    check_kind(kind)
+    request = SplitRequest(split, fold, seed, validate_on_test)
+    check_custom(request)
+    column = _split_column(request, path)
+    table = read_table(path, [smiles, *columns, *([] if column is None else [column])])
     y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, smiles, y)
     if rejected is not None:
         write_rejected(Path(rejected), bad)
     if not molecules:
         reasons = "; ".join(f"line {r.line}: {r.reason}" for r in bad[:3]) or "it has no rows"
-        raise OsanError(f"{path}: none of its {len(table.lines)} rows can be used ({reasons})")
+        raise OsanError(f"{path}: expected at least one usable row, got 0 of {len(table.lines)} ({reasons})")
     from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
 
     graphs = flatten(molecules)
-    if extra or split == "scaffold":
-        parts, words = _split_of_rows(table, smiles, str(split), rows), str(split)
-    else:
-        parts, words = custom_split(
-            split,
-            graphs.tensors["y"],
-            kind,
-            fold=fold,
-            seed=seed,
-            validate_on_test=validate_on_test,
-            places=rows,
-            count=len(table.lines),
-        )
+    lines = [table.lines[row] for row in rows]
+    further = {"scaffold": lambda: scaffold_split([table.columns[smiles][row] for row in rows])}
+    if column is not None:
+        words_of = table.columns[column]
+        further[column] = lambda: given_split([words_of[row] for row in rows], str(path), lines)
+    parts, words = custom_split(
+        request, graphs.tensors["y"], kind, rows=rows, count=len(table.lines), further=further
+    )
     return make_task(
         path.name,
         graphs,
         parts,
         kind=kind,
-        metric=metric or {**METRIC, "binary": "rocauc"}[kind],
+        metric=metric or default_metric(kind, molecules=True),
         vertex_features=Features(sizes=tuple(get_atom_feature_dims())),
         edge_features=Features(sizes=tuple(get_bond_feature_dims())),
         num_targets=len(classes) or len(columns),
         classes=classes,
-        lines=tuple(table.lines[row] for row in rows),
+        lines=tuple(lines),
         normalize=kind == "regression",
         split=words,
         source=str(path),
@@ -132,7 +140,7 @@ def load_table(
 def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], list[int], list[Rejected]]:
     """The usable molecules of a table, their rows, and the rejected rows.
 
-    Two rows hold the same molecule if RDKit's canonical SMILES agree; the first is kept.
+    Two rows hold the same molecule if their canonical SMILES by RDKit agree; the first one is kept.
     """
     purpose = "reading SMILES"
     kit, _ = rdkit(purpose), optional("ogb.utils.features", "molecules", purpose)
@@ -163,7 +171,7 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
 
 
 def featurize(mol: Any, y: Tensor) -> Data:
-    """An RDKit molecule with OGB's nine atom and three bond features; both arcs of each bond."""
+    """Convert an RDKit molecule: OGB's nine atom and three bond features, two arcs for each bond."""
     from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
 
     x = [atom_to_feature_vector(atom) for atom in mol.GetAtoms()]
@@ -194,10 +202,10 @@ def write_rejected(path: Path, bad: Sequence[Rejected]) -> None:
 
 
 def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:
-    """Targets in the shape of their kind, missing ones NaN (or class -1), and the names of classes."""
+    """The targets in the shape of their kind, NaN (or class -1) if missing, and the names of classes."""
     if kind == "multiclass":
         if len(columns) != 1:
-            raise OsanError(f"multiclass takes one target column, got {len(columns)}")
+            raise OsanError(f"targets: expected one column for multiclass, got {len(columns)}")
         cells = table.columns[columns[0]]
         return class_targets([None if is_missing(cell) else cell for cell in cells], str(table.path))
     words = _WORDS if kind == "binary" else {}
@@ -222,21 +230,13 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tupl
             raise OsanError(
                 f"{table.path}, line {table.lines[row]}, column {columns[c]}: expected 0 or 1, got {cell!r}"
             )
-    elif kind != "regression":
-        raise OsanError(f"kind must be regression, binary or multiclass, got {kind!r}")
     return torch.from_numpy(y.T).float(), ()
 
 
-def _is_column(split: Wanted, path: Path) -> bool:
-    """Whether a split is the name of a column: if there is one, or if it can be nothing else."""
+def _split_column(request: SplitRequest, path: Path) -> str | None:
+    """The column that gives the split: one of that name, or whatever is neither a known split nor a file."""
+    split = request.split
     if not isinstance(split, str) or split in ("random", "scaffold"):
-        return False
-    return has_column(path, split) or not (split == "stratified" or os.path.isfile(split))
-
-
-def _split_of_rows(table: Table, smiles: str, split: str, rows: list[int]) -> Split:
-    """The split by scaffolds, or that in a column."""
-    if split == "scaffold":
-        return scaffold_split([table.columns[smiles][row] for row in rows])
-    names = [table.columns[split][row] for row in rows]
-    return given_split(names, str(table.path), [table.lines[row] for row in rows])
+        return None
+    known = split == "stratified" or os.path.isfile(split)
+    return split if has_column(path, split) or not known else None

@@ -33,18 +33,18 @@ def read_rows(
     integers
         Whether only integers are allowed.
     columns
-        How many values each line must have; as many as the first by default.
+        How many values each line must have; by default as many as the first line.
     line_break
-        Whether the last line must end with a line break; PyG's reader silently drops it otherwise.
+        Whether the last line must end with a line break; otherwise PyG's reader silently drops it.
 
     Raises
     ------
     OsanError
-        Names the file and the line.
+        The message names the file and the line.
     """
     lines = read_text(path).split("\n")
     if lines[-1] and line_break:
-        raise OsanError(f"{path}, line {len(lines)}: the last line must end with a line break")
+        raise OsanError(f"{path}, line {len(lines)}: expected a line break at the end, got none")
     if not lines[-1]:
         lines.pop()
     if not lines:
@@ -61,7 +61,7 @@ def read_rows(
 
 
 def read_folds(folder: Path, count: int) -> dict[str, Tensor]:
-    """Fold files ``{train,test}_idx-{1..10}.txt`` of one index per line; none if there is no such folder."""
+    """Fold files ``{train,test}_idx-{1..10}.txt`` with one index per line; empty if there is no folder."""
     return {
         f"fold{i - 1}/{part}": read_index(folder / f"{part}_idx-{i}.txt", count)
         for i in range(1, 11)
@@ -71,7 +71,7 @@ def read_folds(folder: Path, count: int) -> dict[str, Tensor]:
 
 
 def read_index_files(folder: Path, count: int) -> dict[str, Tensor]:
-    """Index files ``train.index``, ``val.index``, ``test.index``, or none if not all three are there."""
+    """Index files ``train.index``, ``val.index`` and ``test.index``; empty unless all three exist."""
     paths = {part: folder / f"{part}.index" for part in ("train", "val", "test")}
     if not all(path.is_file() for path in paths.values()):
         return {}
@@ -79,12 +79,12 @@ def read_index_files(folder: Path, count: int) -> dict[str, Tensor]:
 
 
 def read_index(path: Path, count: int) -> Tensor:
-    """The integers of a file, separated by commas, blanks or line ends, each from 0 to ``count - 1``."""
+    """The integers of a file, separated by commas, blanks or line breaks, from 0 to ``count - 1``."""
     return torch.tensor([i for line in read_index_lines(path, count) for i in line])
 
 
 def read_index_lines(path: Path, count: int) -> list[list[int]]:
-    """The same line by line, for files that hold one fold per line."""
+    """The integers of each line, for files with one fold per line; see :func:`read_index`."""
     lines = read_text(path).splitlines()
     out = []
     for place, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""Files that ``torch.save`` wrote: what they hold is checked, and nothing but known classes is ever built."""
+"""Files written by ``torch.save``: only known classes are built from them, and their content is checked."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, Nod
 
 
 def load_safely(path: Path, what: str, classes: Sequence[Any]) -> Any:
-    """The content of a file, built of plain values, tensors and the given classes; ``what`` was expected."""
+    """Load a file of plain values, tensors and the given classes only; ``what`` is for the error."""
     try:
         with warnings.catch_warnings(), torch.serialization.safe_globals(list(classes)):
-            warnings.simplefilter("ignore")  # on damaged files torch warns of odd pickle protocols
+            warnings.simplefilter("ignore")  # torch warns of odd pickle protocols in damaged files
             return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError:
-        raise OsanError(f"{path} does not exist") from None
+        raise OsanError(f"{path} cannot be read: No such file or directory") from None
     except Exception as error:  # torch raises nearly anything on damaged files
         reason = " ".join(str(error).split())[:200]
-        raise OsanError(f"{path}: not {what} that can be loaded safely ({reason})") from error
+        raise OsanError(f"{path}: expected {what} that can be loaded safely ({reason})") from error
 
 
 def read_pt(path: Path, targets: bool = True) -> list[Data]:
-    """A list of PyG ``Data`` written by ``torch.save``; no other class is ever built from the file."""
+    """A list of PyG ``Data`` written by ``torch.save``; no other class is built from the file."""
     content = load_safely(path, "a list of PyG Data", PYG_CLASSES)
     if not isinstance(content, list | tuple) or not content:
         raise OsanError(f"{path}: expected a list of PyG Data, got {type(content).__name__}")
@@ -39,18 +39,20 @@ def read_pt(path: Path, targets: bool = True) -> list[Data]:
         return plain_list(content, str(path), targets)
     except OsanError:
         raise
-    except Exception as error:  # so does PyG
+    except Exception as error:  # so does PyG on odd content
         reason = " ".join(str(error).split())[:200]
-        raise OsanError(f"{path}: not a list of PyG Data that can be loaded safely ({reason})") from error
+        raise OsanError(
+            f"{path}: expected a list of PyG Data that can be loaded safely ({reason})"
+        ) from error
 
 
 def plain_list(graphs: Sequence[Any], where: str, targets: bool = True) -> list[Data]:
-    """The tensors of each ``Data`` that count, checked; without their ``y`` if ``targets`` are not wanted.
+    """Each ``Data`` with its known tensors only, checked, and without ``y`` unless ``targets``.
 
     Raises
     ------
     OsanError
-        Naming the graph and what is wrong with it; also if there is a target for each vertex.
+        The message names the graph. One target per vertex is an error, too.
     """
     out = [_plain(data, f"{where}, graph {i}", targets) for i, data in enumerate(graphs)]
     if targets:
@@ -59,19 +61,19 @@ def plain_list(graphs: Sequence[Any], where: str, targets: bool = True) -> list[
 
 
 def _check_rows(graphs: Sequence[Data], where: str) -> None:
-    """Raise if all graphs have as many rows of targets as vertices, and not one row each."""
+    """Raise if every graph has as many rows of targets as vertices."""
     rows = [len(data.y) if data.y.dim() else 1 for data in graphs]
     if rows == [data.num_nodes for data in graphs] and max(rows, default=1) > 1:
         i = rows.index(max(rows))
         raise OsanError(
-            f"{where}, graph {i}: one target per vertex (y of shape {tuple(graphs[i].y.shape)}, {rows[i]} "
-            "vertices), but osan train predicts one row per graph; see docs/index.md for a loop of one's "
-            f"own, or give y the shape (1, {rows[i]}) if these are {rows[i]} targets of the graph"
+            f"{where}, graph {i}: expected one row of targets per graph, got one target per vertex (y of "
+            f"shape {tuple(graphs[i].y.shape)}, {rows[i]} vertices); reshape y to (1, {rows[i]}) if these "
+            "are targets of the graph, or write a training loop as in docs/index.md"
         )
 
 
 def _plain(data: Any, where: str, targets: bool) -> Data:
-    """The tensors that count, once checked, with integers as int64 and numbers as float32."""
+    """The known tensors, checked, with integers as int64 and numbers as float32."""
     _check_data(data, where, targets)
     out = Data(edge_index=data.edge_index, num_nodes=int(data.num_nodes))
     for name in ("x", "edge_attr", *(["y"] if targets else [])):
@@ -87,12 +89,12 @@ def _check_data(data: Any, where: str, targets: bool) -> None:
         raise OsanError(f"{where}: expected a PyG Data, got {type(data).__name__}")
     for name in ("edge_index", *(["y"] if targets else [])):
         if not isinstance(data.get(name), Tensor):
-            raise OsanError(f"{where}: {name} must be a tensor, got {type(data.get(name)).__name__}")
+            raise OsanError(f"{where}: expected a tensor {name}, got {type(data.get(name)).__name__}")
     edge_index = data.edge_index
     if edge_index.dtype != torch.long or edge_index.dim() != 2 or len(edge_index) != 2:
         raise OsanError(
-            f"{where}: edge_index must be int64 of shape (2, arcs), "
-            f"got {edge_index.dtype} of {tuple(edge_index.shape)}"
+            f"{where}: expected edge_index of type int64 and shape (2, arcs), "
+            f"got {edge_index.dtype} and {tuple(edge_index.shape)}"
         )
     for name, rows in (("x", None), ("edge_attr", edge_index.shape[1])):
         value = data.get(name)
@@ -104,8 +106,8 @@ def _check_data(data: Any, where: str, targets: bool) -> None:
             or value.is_complex()
             or value.is_sparse
         ):
-            raise OsanError(f"{where}: {name} must be a dense tensor of shape (rows, columns)")
+            raise OsanError(f"{where}: expected a dense tensor {name} of shape (rows, columns), got another")
         if rows is not None and len(value) != rows:
-            raise OsanError(f"{where}: {name} must have {rows} rows, one per arc, got {len(value)}")
+            raise OsanError(f"{where}: expected {rows} rows of {name}, one per arc, got {len(value)}")
     if data.get("x") is None and not isinstance(data.get("num_nodes"), int):
-        raise OsanError(f"{where}: the number of vertices is unknown; give x or num_nodes")
+        raise OsanError(f"{where}: expected x or num_nodes, got neither")

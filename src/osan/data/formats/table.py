@@ -8,16 +8,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from osan.errors import OsanError
 from osan.extras import optional
-from osan.files import read_text
+from osan.files import read_start, read_text
 
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
+_HEADER = 1 << 22  # bytes that hold any header
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is taken for a table, by its name.
+    """Whether a file is a table, by its name.
 
     >>> is_table("a.csv.gz"), is_table("a.pt")
     (True, False)
@@ -27,11 +29,20 @@ def is_table(path: str | os.PathLike[str]) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """The cells of the wanted columns as text, empty where missing, and the line on which each row starts.
+    """Columns of a table as text.
 
-    For Parquet, which has no lines, row i has the number i + 1. Where semicolons separate the cells, as
-    spreadsheets do in countries that write 1,5 for one and a half, numbers may have a decimal comma.
-    ``header`` and ``rows`` are the whole table as it is, if that was asked for, else empty.
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        The cells of each wanted column, empty if missing.
+    lines
+        The line on which each row starts. Parquet has no lines: row i has the number i + 1.
+    decimal_comma
+        Whether numbers may have a decimal comma (1,5 for one and a half), as in tables with semicolons.
+    header, rows
+        The whole table, if it was asked for, else empty.
     """
 
     path: Path
@@ -43,19 +54,19 @@ class Table:
 
 
 def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table:
-    """The given columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
+    """Read columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
 
-    A ``.csv`` file has commas, semicolons or tabs: the first with which its header has the columns. If the
-    ``whole`` table is asked for, all its cells are kept, too.
+    A ``.csv`` file has commas, semicolons or tabs: the first of these for which the header has the columns.
+    With ``whole``, all cells are kept.
 
     Raises
     ------
     OsanError
-        For anything that is not such a table, naming the file and the line.
+        If the file is no such table. The message names the file and the line.
     """
     if len(set(columns)) != len(columns):
-        raise OsanError(f"a column is asked for twice: {', '.join(columns)}")
-    if path.suffix.lower() in (".parquet", ".pq"):
+        raise OsanError(f"columns: expected different names, got {', '.join(columns)}")
+    if _is_parquet(path):
         return _read_parquet(path, columns, whole)
     text = read_text(path)
     rows: list[list[str]] = []
@@ -72,13 +83,13 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     except csv.Error as error:
         raise OsanError(f"{path}, line {start}: broken CSV ({error})") from error
     if not rows:
-        raise OsanError(f"{path}, line 1: the file is empty; expected a header")
+        raise OsanError(f"{path}, line 1: expected a header, got an empty file")
     header = [name.strip() for name in rows[0]]
     for column in columns:
         if header.count(column) != 1:
-            many = "no column" if column not in header else "more than one column"
             raise OsanError(
-                f"{path}, line {lines[0]}: {many} {column!r}; the header has {', '.join(header)[:200]}"
+                f"{path}, line {lines[0]}: expected one column {column!r}, got {header.count(column)} in the "
+                f"header {', '.join(header)[:200]}"
             )
     for line, row in zip(lines, rows, strict=True):
         if len(row) != len(header):
@@ -92,30 +103,41 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
 
 
 def has_column(path: Path, name: str) -> bool:
-    """Whether a table has (exactly one) column of that name."""
+    """Whether a table has exactly one column of that name; only its header is read."""
     try:
-        read_table(path, [name])
-    except OsanError:
+        return _header(path, name).count(name) == 1
+    except (OsanError, csv.Error):
         return False
-    return True
+
+
+def _header(path: Path, name: str) -> list[str]:
+    """The names of the columns; the separator is the one that makes ``name`` a column, if any."""
+    if _is_parquet(path):
+        return list(_open_parquet(path).schema_arrow.names)
+    text = read_start(path, _HEADER)
+    return _first_row(text, "\t" if ".tsv" in path.name.lower() else _separator(text, [name]))
+
+
+def _first_row(text: str, separator: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    return [name.strip() for name in next(filter(None, reader), [])]
 
 
 def _separator(text: str, columns: Sequence[str]) -> str:
-    for separator in (",", ";", "\t"):
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        header = {name.strip() for name in next(filter(None, reader), [])}
-        if header.issuperset(columns):
-            return separator
-    return ","
+    return next((s for s in (",", ";", "\t") if set(_first_row(text, s)).issuperset(columns)), ",")
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
 
 
 def is_missing(text: str) -> bool:
-    """Whether a cell says that there is no value: empty, ``NA``, ``NaN`` and the like."""
+    """Whether a cell is empty, ``NA``, ``NaN`` or similar."""
     return text.strip().lower() in ("", "na", "nan", "n/a", "null")
 
 
 def number(text: str, where: str, decimal_comma: bool = False) -> float:
-    """A finite number, or NaN for a missing value (see :func:`is_missing`; ``None`` is no number either).
+    """A finite number, or NaN for a missing value: see :func:`is_missing`; also ``None``.
 
     >>> number(" 1e3", "file, line 2"), number("", "file, line 3")
     (1000.0, nan)
@@ -124,7 +146,7 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
         return float("nan")
     plain = text.replace(",", ".") if decimal_comma and "." not in text else text
     try:
-        value = float(plain.replace("_", "x"))  # Python reads 1_000 as a number, no one else does
+        value = float(plain.replace("_", "x"))  # only Python reads 1_000 as a number
     except ValueError:
         raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
     if value in (float("inf"), float("-inf")):
@@ -132,21 +154,29 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     return value
 
 
-def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
+def _open_parquet(path: Path) -> Any:
     arrow = optional("pyarrow", "parquet", "reading Parquet")
     parquet = optional("pyarrow.parquet", "parquet", "reading Parquet")
     try:
-        file = parquet.ParquetFile(path)
+        return parquet.ParquetFile(path)
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
+
+
+def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
+    file = _open_parquet(path)
+    arrow = optional("pyarrow", "parquet", "reading Parquet")
+    try:
         header = file.schema_arrow.names
         for column in columns:
             if header.count(column) != 1:
                 raise OsanError(
-                    f"{path}: no single column {column!r}; the file has {', '.join(header)[:200]}"
+                    f"{path}: expected one column {column!r}, got the columns {', '.join(header)[:200]}"
                 )
         table = file.read(columns=None if whole else list(columns))
         texts = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise OsanError(f"{path}: not a readable Parquet file ({error})") from error
+        raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
     place = {column: table.column_names.index(column) for column in columns}
     cells = {column: [text.strip() for text in texts[i]] for column, i in place.items()}
     kept = (table.column_names, [list(row) for row in zip(*texts, strict=True)]) if whole else ([], [])

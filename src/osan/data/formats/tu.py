@@ -1,4 +1,4 @@
-"""Folders in the TU format: checked line by line, then read by PyG."""
+"""TU folders: checked line by line, then read by PyG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from osan.data.formats.rows import read_rows
 from osan.data.task import Alphabets
 from osan.errors import OsanError
 
-# Optional files: does a file have one line per vertex, per arc or per graph?
+# Optional files, and what they have one line per.
 _OPTIONAL = {
     "node_labels": "vertex",
     "node_attributes": "vertex",
@@ -24,29 +24,34 @@ _OPTIONAL = {
     "graph_labels": "graph",
     "graph_attributes": "graph",
 }
-# Labels become one-hot columns, as many as lie between the least and the greatest.
+# Labels become one-hot columns, one for each integer between the smallest and the largest.
 _MAX_LABELS = 4096
 _INTEGERS = {"A", "graph_indicator", "node_labels", "edge_labels", "graph_labels"}
 
 
 def tu_prefix(folder: Path) -> str:
-    """The dataset's name in a folder of ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ..."""
+    """The name of the dataset in a folder of ``NAME_A.txt``, ``NAME_graph_indicator.txt``, ..."""
     found = sorted(p.name.removesuffix("_A.txt") for p in folder.glob("*_A.txt"))
     if len(found) != 1:
-        raise OsanError(f"{folder}: expected one file NAME_A.txt of the TU format, found {len(found)}")
+        raise OsanError(f"{folder}: expected one file NAME_A.txt of the TU format, got {len(found)}")
     return found[0]
+
+
+def is_tu(path: Path) -> bool:
+    """Whether ``path`` is a TU folder, or has one named ``raw``."""
+    return any(path.glob("*_A.txt")) or any((path / "raw").glob("*_A.txt"))
 
 
 def check_tu(folder: Path, prefix: str) -> int:
     """Check every line of a TU folder and return the number of graphs.
 
-    The files must hold numbers, as many lines as there are vertices, arcs or graphs; vertices are counted
-    from 1 and grouped by graph; no arc leaves its graph.
+    The files must hold numbers, one line per vertex, arc or graph. Vertices are counted from 1 and grouped
+    by graph. No arc may leave its graph.
 
     Raises
     ------
     OsanError
-        Names the file and the line.
+        The message names the file and the line.
     """
 
     def path(name: str) -> Path:
@@ -58,22 +63,22 @@ def check_tu(folder: Path, prefix: str) -> int:
     bad = np.flatnonzero((step < 0) | (step > 1))
     if bad.size:
         raise OsanError(
-            f"{path('graph_indicator')}, line {bad[0] + 1}: graph {graph_of[bad[0]]} follows graph "
-            f"{graph_of[bad[0] - 1] if bad[0] else 'nothing'}; graphs must be numbered 1, 2, ... in order"
+            f"{path('graph_indicator')}, line {bad[0] + 1}: expected graphs in the order 1, 2, ..., got "
+            f"{graph_of[bad[0]]} after {graph_of[bad[0] - 1] if bad[0] else 'nothing'}"
         )
     vertices, graphs = len(graph_of), int(graph_of[-1])
     bad = np.flatnonzero(((arcs < 1) | (arcs > vertices)).any(axis=1))
     if bad.size:
         u, v = arcs[bad[0]]
         raise OsanError(
-            f"{path('A')}, line {bad[0] + 1}: joins {u} and {v}, but the vertices are 1 to {vertices}"
+            f"{path('A')}, line {bad[0] + 1}: expected vertices from 1 to {vertices}, got the arc {u}, {v}"
         )
     bad = np.flatnonzero(graph_of[arcs[:, 0] - 1] != graph_of[arcs[:, 1] - 1])
     if bad.size:
         u, v = arcs[bad[0]]
         raise OsanError(
-            f"{path('A')}, line {bad[0] + 1}: joins vertex {u} of graph {graph_of[u - 1]} and "
-            f"vertex {v} of graph {graph_of[v - 1]}"
+            f"{path('A')}, line {bad[0] + 1}: expected arcs within a graph, got one from vertex {u} of graph "
+            f"{graph_of[u - 1]} to vertex {v} of graph {graph_of[v - 1]}"
         )
     expected = {"vertex": vertices, "arc": len(arcs), "graph": graphs}
     for name, what in _OPTIONAL.items():
@@ -88,8 +93,8 @@ def check_tu(folder: Path, prefix: str) -> int:
         high = rows.max(axis=1)
         if name in ("node_labels", "edge_labels") and high.max() - rows.min() >= _MAX_LABELS:
             raise OsanError(
-                f"{path(name)}, line {int(high.argmax()) + 1}: the label {high.max()} is {_MAX_LABELS} or "
-                "more above the least one; PyG gives each label between them a column"
+                f"{path(name)}, line {int(high.argmax()) + 1}: expected labels less than {_MAX_LABELS} above "
+                f"the smallest one, got {high.max()}; PyG makes a column for each label between them"
             )
     return graphs
 
@@ -99,9 +104,15 @@ def read_tu(
 ) -> tuple[FlatDataset, Alphabets]:
     """The graphs of a TU folder, read by PyG after :func:`check_tu`, and the alphabets of their labels.
 
-    Labels become one-hot columns behind the attributes; ``y`` has one row per graph, if ``targets`` are
-    asked for.
-    With the ``alphabets`` of another folder labels get the columns that they have there, or are an error.
+    Parameters
+    ----------
+    folder
+        Labels become one-hot columns after the attributes.
+    alphabets
+        Those of another folder: labels get the same columns as there, and new labels are an error. By
+        default the labels of this folder.
+    targets
+        Whether to read the targets ``y``, one row per graph.
     """
     prefix = tu_prefix(folder)
     graphs = check_tu(folder, prefix)
@@ -113,7 +124,7 @@ def read_tu(
         if path.is_file():
             rows = read_rows(path, integers=True)
             found[name] = [range(low, high + 1) for low, high in zip(rows.min(0), rows.max(0), strict=True)]
-            # PyG has a column for each number in between, too; what does not occur is not learned.
+            # PyG also has a column for each number in between; labels that do not occur are not learned.
             codes[name] = [
                 [label if label in seen else None for label in map(int, labels)]
                 for labels, seen in zip(found[name], map(set, rows.T.tolist()), strict=True)
@@ -127,14 +138,13 @@ def read_tu(
         data.y = torch.zeros(graphs)
     elif data.y is None:
         raise OsanError(
-            f"{folder}: neither {prefix}_graph_labels.txt nor {prefix}_graph_attributes.txt found"
+            f"{folder}: expected {prefix}_graph_labels.txt or {prefix}_graph_attributes.txt, got neither"
         )
-    # PyG takes as many targets as vertices for targets of the vertices.
+    # If there are as many targets as vertices, PyG assigns them to the vertices.
     data.y = data.y.reshape(graphs, -1)
     flat = from_collated(data, slices)
     if not targets:
-        tensors = {name: tensor for name, tensor in flat.tensors.items() if name != "y"}
-        flat = FlatDataset(tensors, flat.vertex_ptr, flat.edge_ptr)
+        flat = flat.with_tensors(y=None)
     return flat, codes if alphabets is None else alphabets
 
 
@@ -147,25 +157,22 @@ def _recoded(
 ) -> Tensor | None:
     """The last ``width`` columns, one-hot over ``found``, as one-hot columns over ``wanted``."""
     if len(found) != len(wanted):
-        raise OsanError(
-            f"{path}: expected {len(wanted)} label(s) per line, as in what the model was trained on, "
-            f"got {len(found)}"
-        )
+        raise OsanError(f"{path}: expected {len(wanted)} label(s) per line, as in training, got {len(found)}")
     if values is None or not found:
         return values
     columns = [values[:, : values.shape[1] - width]]
-    for block, here, there in zip(
+    for block, labels, known in zip(
         torch.split(values[:, values.shape[1] - width :], list(map(len, found)), 1),
         found,
         wanted,
         strict=True,
     ):
-        place = {label: i for i, label in enumerate(there)}
-        new = block.new_zeros(len(block), len(there))
-        for i, label in enumerate(here):
+        place = {label: i for i, label in enumerate(known)}
+        new = block.new_zeros(len(block), len(known))
+        for i, label in enumerate(labels):
             if label in place:
                 new[:, place[label]] = block[:, i]
             elif bool(block[:, i].any()):
-                raise OsanError(f"{path}: the label {label} did not occur in what the model was trained on")
+                raise OsanError(f"{path}: expected labels that occurred in training, got {label}")
         columns.append(new)
     return torch.cat(columns, dim=1)

@@ -1,4 +1,4 @@
-"""A planted task: the answer lies in a small subgraph that has to be found."""
+"""A planted motif: the answer lies in a small subgraph that has to be found."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from osan.errors import OsanError
 
 
 def planted_motif(num_graphs: int, seed: int) -> list[Data]:
-    """Random trees with one planted triangle, whose vertex features add up to the target.
+    """Random trees with one planted triangle; the target is the sum of its vertex features.
 
-    Each graph is a uniformly random labeled tree on 14 to 20 vertices with random 0/1 features; a random
-    path of three vertices is closed to a triangle, the only one. Nothing else bears on the target, so a
-    network that looks at three vertices can answer exactly if they are the right ones.
+    Each graph is a uniformly random labeled tree on 14 to 20 vertices with random 0/1 features. A random
+    path of three vertices is closed to form the only triangle. Nothing else affects the target, so a
+    network that sees three vertices can be exact if they are the right ones.
 
     Parameters
     ----------
     num_graphs
         Number of graphs.
     seed
-        Of the random numbers; the same seed gives the same graphs.
+        The same seed gives the same graphs.
 
     Returns
     -------
     list of Data
-        With ``x`` of shape ``[n, 1]``, ``y`` of shape ``[1, 1]``, ``planted`` (bool, shape ``[n]``: the
-        triangle) and ``graph_id``.
+        Each with ``x`` of shape ``[n, 1]``, ``y`` of shape ``[1, 1]``, ``planted`` (bool, shape ``[n]``:
+        the triangle) and ``graph_id``.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def planted_motif(num_graphs: int, seed: int) -> list[Data]:
     (3, True)
     """
     if num_graphs < 1:
-        raise OsanError(f"num_graphs must be at least 1, got {num_graphs}")
+        raise OsanError(f"num_graphs: expected at least 1, got {num_graphs}")
     rng = np.random.default_rng(seed)
     return [_one(rng, number) for number in range(num_graphs)]
 

@@ -1,4 +1,4 @@
-"""Tasks that need no files: generated graphs with exact ground truth, equal for equal seeds."""
+"""Generated tasks: they need no files, their ground truth is exact, and equal seeds give equal graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from osan.data.convert import from_graphs
-from osan.data.flat import FlatDataset, flatten
+from osan.data.flat import flatten
 from osan.data.generated.planted import planted_motif
 from osan.data.generated.twisted import num_colors, twisted_pairs
 from osan.data.splits import Split, random_split
@@ -20,13 +20,13 @@ CSL_SKIPS = (2, 3, 4, 5, 6, 9, 11, 12, 13, 16)
 
 
 def twisted_task(seed: int = 0, k: int = 2, num_pairs: int = 20, copies: int = 10) -> Task:
-    """Twisted CFI graph or not: k-OSAN can tell, (k - 1)-OSAN cannot.
+    """Whether a CFI graph is twisted: k-OSAN can tell, (k - 1)-OSAN cannot.
 
     The pairs are those of :func:`osan.data.twisted_pairs`. Each of the ``2 * num_pairs`` graphs comes in
     ``copies`` random numberings: one in ten is in the validation split, one in ten in the test split, at
-    least one in each. A network that is blind to the twist gives both graphs of a pair the same
-    answer, so its accuracy is exactly 1/2 on every split; invariant networks see nothing new in the test
-    split, so what they reach there is what they can express.
+    least one in each. A network that cannot see the twist gives both graphs of a pair the same answer, so
+    its accuracy is exactly 1/2 on every split. Invariant networks see nothing new in the test split, so
+    their test accuracy shows what they can express.
 
     >>> task = twisted_task(seed=0, k=1, num_pairs=2, copies=5)
     >>> [len(part) for part in task.splits.values()], task.vertex_features.sizes
@@ -47,7 +47,7 @@ def twisted_task(seed: int = 0, k: int = 2, num_pairs: int = 20, copies: int = 1
 
 
 def csl_task(seed: int = 0, copies: int = 15) -> Task:
-    """Circular skip links: the ten classes CSL(41, s) of Murphy et al. (2019), 15 graphs each.
+    """Circular skip links: the ten classes CSL(41, s) of Murphy et al. (2019) with 15 graphs each.
 
     >>> task = csl_task()
     >>> task.num_targets, [len(part) for part in task.splits.values()]
@@ -66,16 +66,15 @@ def csl_task(seed: int = 0, copies: int = 15) -> Task:
 
 
 def planted_task(seed: int = 0, num_graphs: int = 1000) -> Task:
-    """The sum of the features of the one triangle in a tree.
+    """The sum of the features of the only triangle of a graph.
 
     The graphs are those of :func:`osan.data.planted_motif`.
     """
     graphs = flatten(planted_motif(num_graphs, seed))
-    # The features 0 and 1 as categories, like the labels of the other generated graphs.
-    tensors = {**graphs.tensors, "x": graphs.tensors["x"].long()}
     return make_task(
         "planted-motif",
-        FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr),
+        # The features 0 and 1 as categories, like the labels of the other generated graphs.
+        graphs.with_tensors(x=graphs.tensors["x"].long()),
         random_split(num_graphs, seed),
         kind="regression",
         metric="mae",
@@ -83,7 +82,7 @@ def planted_task(seed: int = 0, num_graphs: int = 1000) -> Task:
     )
 
 
-EMBEDDED: dict[str, Callable[..., Task]] = {
+GENERATED: dict[str, Callable[..., Task]] = {
     "twisted-pairs": twisted_task,
     "csl-generated": csl_task,
     "planted-motif": planted_task,
@@ -91,9 +90,9 @@ EMBEDDED: dict[str, Callable[..., Task]] = {
 
 
 def relabeled_copies(graphs: list[Graph], copies: int, seed: int) -> tuple[list[Graph], Split]:
-    """``copies`` random numberings of each graph, and a split that has every graph in each of its parts."""
+    """``copies`` random numberings of each graph, and a split with every graph in each of its parts."""
     if copies < 3:
-        raise OsanError(f"copies must be at least 3, one for each split, got {copies}")
+        raise OsanError(f"copies: expected at least 3, one for each split, got {copies}")
     rng = np.random.default_rng([seed, 2])
     out = [graph.permuted(rng.permutation(graph.num_vertices)) for graph in graphs for _ in range(copies)]
     held = max(1, copies // 10)

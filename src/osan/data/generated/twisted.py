@@ -1,4 +1,4 @@
-"""Pairs of CFI graphs with an exactly known place in the hierarchy of k-OSWL."""
+"""Pairs of CFI graphs whose place in the hierarchy of k-OSWL is known exactly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAX_DEGREE = 4
 
 
 def feedback_vertex_number(graph: nx.Graph) -> int:
-    """The least number of vertices whose removal leaves a forest, by trying all sets (small graphs only).
+    """The smallest number of vertices whose removal leaves a forest, by trying all sets (small graphs only).
 
     >>> [feedback_vertex_number(nx.complete_graph(n)) for n in (2, 3, 4, 5)]
     [0, 1, 2, 3]
@@ -32,26 +32,26 @@ def feedback_vertex_number(graph: nx.Graph) -> int:
 
 
 def base_size(k: int) -> int:
-    """The number of vertices that base graphs of feedback vertex number ``k`` have at most."""
+    """The largest number of vertices of base graphs with feedback vertex number ``k``."""
     return k + 4
 
 
 def twisted_bases(k: int, count: int, seed: int) -> list[nx.Graph]:
     """Random 2-connected graphs on k + 2 to k + 4 vertices whose feedback vertex number is exactly ``k``.
 
-    Drawn by rejection, no degree above four; equal seeds give equal graphs.
+    They are drawn by rejection and have no degree above four. Equal seeds give equal graphs.
 
     Parameters
     ----------
     k
         From 1 to 3.
     count
-        How many; they may repeat, since there are few small ones.
+        The number of graphs. They may repeat, since few graphs are this small.
     """
     if not 1 <= k <= MAX_K:
-        raise OsanError(f"k must be from 1 to {MAX_K}, got {k}")
+        raise OsanError(f"k: expected 1 to {MAX_K}, got {k}")
     if count < 1:
-        raise OsanError(f"the number of base graphs must be at least 1, got {count}")
+        raise OsanError(f"count: expected at least 1 base graph, got {count}")
     rng = np.random.default_rng([seed, k])
     out: list[nx.Graph] = []
     while len(out) < count:
@@ -72,9 +72,9 @@ def twisted_bases(k: int, count: int, seed: int) -> list[nx.Graph]:
 def twisted_pairs(k: int, count: int, seed: int) -> list[Pair]:
     """Pairs of CFI graphs, untwisted and twisted, over random base graphs of feedback vertex number ``k``.
 
-    k-OSWL tells the two graphs of a pair apart and (k - 1)-OSWL does not, in both orders of aggregation:
-    fixing one vertex in the clouds of a feedback vertex set leaves gadgets over a forest, where the twist
-    shows; with fewer, a cycle stays untouched that hides it. The base graphs are 2-connected, for
+    k-OSWL distinguishes the two graphs of a pair and (k - 1)-OSWL does not, in both orders of aggregation.
+    Fixing one vertex in the clouds of a feedback vertex set leaves gadgets over a forest, where the twist
+    shows. With fewer fixed vertices, an untouched cycle hides it. The base graphs are 2-connected, since
     otherwise their parts can be treated one after the other: two triangles joined by an edge have the
     number 2, yet per-vertex 1-OSWL separates the pair.
 
@@ -107,6 +107,6 @@ def twisted_pairs(k: int, count: int, seed: int) -> list[Pair]:
 
 
 def num_colors(k: int) -> int:
-    """How many colors the graphs of :func:`twisted_pairs` can have: base vertices and pairs of them."""
+    """The number of possible colors in :func:`twisted_pairs`: base vertices and pairs of them."""
     size = base_size(k)
     return size + size * (size - 1) // 2

@@ -15,15 +15,22 @@ from osan.data.task import Features
 from osan.errors import OsanError
 from osan.files import written_whole
 
-# Raised whenever the meaning of a cached file changes, so that older ones are rebuilt.
+# Increased whenever the meaning of a cached file changes, so that older files are rebuilt.
 FORMAT = "1"
 
 
 @dataclass(frozen=True, eq=False)
 class Processed:
-    """A whole dataset, not yet split: what the readers return and the cache keeps.
+    """A whole dataset before it is split, as readers return it and the cache stores it.
 
-    ``indices`` holds the published splits under names such as ``"train"`` or ``"fold3/test"``.
+    Parameters
+    ----------
+    graphs
+        All graphs.
+    vertex_features, edge_features
+        Describe the columns of ``x`` and ``edge_attr``.
+    indices
+        The published splits, under names such as ``"train"`` or ``"fold3/test"``.
     """
 
     graphs: FlatDataset
@@ -41,19 +48,19 @@ def save(processed: Processed, path: Path) -> None:
     edge = processed.edge_features
     features = {"vertex": asdict(processed.vertex_features), "edge": None if edge is None else asdict(edge)}
     with written_whole(path) as temporary:
-        # Not save_file: it makes a file of its own, which no one else may read; the cache may be shared.
+        # Not save_file: no one else may read the file it makes, and the cache may be shared.
         metadata = {"osan": FORMAT, "features": json.dumps(features)}
         temporary.write_bytes(to_bytes(tensors, metadata))
 
 
 def read(path: Path) -> Processed:
-    """Read what :func:`save` wrote; a damaged file raises :class:`OsanError`."""
+    """Read a file that :func:`save` wrote. A damaged file raises :class:`OsanError`."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata.get("osan") != FORMAT:
-            raise OsanError(f"format {metadata.get('osan')!r}, expected {FORMAT!r}")
+            raise OsanError(f"format: expected {FORMAT!r}, got {metadata.get('osan')!r}")
         features = {
             key: None if value is None else Features(tuple(value["sizes"]), value["width"])
             for key, value in json.loads(metadata["features"]).items()
@@ -63,9 +70,9 @@ def read(path: Path) -> Processed:
         indices = {name.removeprefix("index/"): t for name, t in tensors.items() if name.startswith("index/")}
         vertex = features["vertex"]
         if vertex is None:
-            raise OsanError("no vertex features")
+            raise OsanError("expected vertex features, got none")
         return Processed(graphs, vertex, features["edge"], indices)
     except (SafetensorError, OSError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise OsanError(
-            f"{path}: not a processed dataset of osan ({error}); delete it to rebuild it"
+            f"{path}: expected a processed dataset ({error}); delete the file to rebuild it"
         ) from error

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from osan.data.metrics import Kind
 from osan.data.published import readers, texts
 from osan.data.published.cache import Processed
 from osan.data.published.paths import files_under
-from osan.data.task import Kind
 
 _OSAN = "https://raw.githubusercontent.com/chendiqian/OSAN/3aa3cabc73c8c54357929347631aae0e6fa44deb/datasets"
 _TU = "TU Dortmund graph kernel collection, through torch_geometric.datasets.TUDataset"
@@ -23,21 +23,25 @@ class Source:
     Parameters
     ----------
     folder, files
-        The raw files, relative to the data folder and to ``folder``.
+        The folder in the data folder, and the raw files in it.
     read
-        From a writable folder laid out like ``folder`` to the dataset.
+        Makes the dataset from a writable folder with the files of ``folder``.
+    kind, metric
+        The kind of the targets, and the metric.
+    source, license
+        Where the data come from, and their terms of use.
     splits
-        The splits it can be given, the default first: ``"official"``, ``"random"``, ``"stratified"``.
+        The available splits, the default first: ``"official"``, ``"random"``, ``"stratified"``.
     folds
-        How many official folds there are, 0 if the official split is a single one.
+        The number of official folds; 0 if there is a single official split.
     normalize
-        Whether the paper trains on targets of zero mean and unit variance.
+        Whether the paper trains on targets with zero mean and unit variance.
     subset
-        Sizes of the parts of a random split of a part of the graphs; 80/10/10 % of all by default.
+        Sizes of the parts of a random split, if it uses a part of the graphs; by default 80/10/10 % of all.
     downloads
-        Whether ``read`` fetches missing files.
+        Whether ``read`` downloads missing files.
     options
-        What can be asked for beyond that, each a step after reading.
+        Further options by name, each a step after reading.
     """
 
     name: str
@@ -56,11 +60,11 @@ class Source:
     options: Mapping[str, Callable[[Processed], Processed]] = field(default_factory=dict)
 
     def missing(self, root: Path) -> list[str]:
-        """The files that a data folder lacks."""
+        """The files that are missing in a data folder."""
         return [f"{self.folder}/{file}" for file in self.files if not (root / self.folder / file).is_file()]
 
     def raw_files(self, root: Path) -> list[Path]:
-        """Every raw file under ``folder``, in a fixed order: what the processed dataset depends on."""
+        """Every raw file under ``folder``, in a fixed order; the processed dataset depends on them."""
         return files_under(root / self.folder)
 
 

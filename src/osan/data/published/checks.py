@@ -1,4 +1,4 @@
-"""Checks of raw files before the loaders of others see them: what is wrong is said with file and line."""
+"""Checks of raw files before third-party loaders read them; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from osan.data.formats.table import number, read_table
 from osan.errors import OsanError
 from osan.files import read_bytes
 
-# What the pickles of ZINC are made of: plain values and tensors, in the forms that torch gives these.
+# What the pickles of ZINC consist of: plain values and tensors, as torch writes them.
 _OF_TENSORS = {
     ("collections", "OrderedDict"),
     ("torch", "reshape"),
@@ -25,13 +25,17 @@ _OF_TENSORS = {
     ("torch._utils", "_rebuild_tensor"),
     ("torch._utils", "_rebuild_tensor_v2"),
 }
+_QM9_TARGETS = (
+    *("A", "B", "C", "mu", "alpha", "homo", "lumo", "gap"),
+    *("r2", "zpve", "u0", "u298", "h298", "g298", "cv"),
+)
 
 
 def check_zinc(raw: Path) -> None:
     """Check that the pickles of ZINC hold plain values and tensors only, before PyG unpickles them.
 
-    A pickle can call any function. Checksums would not do: the files circulate whole and cut to the subset,
-    and are dictionaries of the same tensors either way.
+    A pickle can call any function. Checksums are no solution: there are whole files and files of the subset,
+    both with the same dictionaries of tensors.
     """
     for part in ("train", "val", "test"):
         path = raw / f"{part}.pickle"
@@ -41,12 +45,12 @@ def check_zinc(raw: Path) -> None:
         except Exception as error:  # a damaged pickle can raise anything
             reason = " ".join(str(error).split())
             raise OsanError(
-                f"{path}: not a pickle of tensors ({reason}); replace it by the published file"
+                f"{path}: expected a pickle of tensors ({reason}); replace it with the published file"
             ) from error
 
 
 class _Tensors(pickle.Unpickler):
-    """Reads a pickle of plain values and tensors, builds no tensor, and refuses everything else."""
+    """Reads a pickle of plain values and tensors without building a tensor; refuses everything else."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) == ("torch.storage", "_load_from_bytes"):
@@ -57,19 +61,19 @@ class _Tensors(pickle.Unpickler):
 
 
 class _Nothing:
-    """Stands for whatever would be built."""
+    """A placeholder for an object that is not built."""
 
     def __init__(self, *arguments: Any) -> None:
         """Build nothing."""
 
 
 def _check_storage(content: bytes) -> None:
-    """Check the numbers of a tensor, a pickle within the pickle."""
+    """Check the numbers of a tensor, which are a pickle within the pickle."""
     torch.load(io.BytesIO(content), weights_only=True)
 
 
 def check_ogb(root: Path) -> None:
-    """Check that the raw files of an OGB dataset hold numbers and fit together, line by line."""
+    """Check line by line that the raw files of an OGB dataset hold numbers and fit together."""
 
     def rows(name: str, integers: bool = True, columns: int | None = None) -> npt.NDArray[Any]:
         return read_rows(root / "raw" / f"{name}.csv.gz", integers=integers, columns=columns)
@@ -91,8 +95,8 @@ def check_ogb(root: Path) -> None:
     if bad.size:
         u, v = ends[bad[0]]
         raise OsanError(
-            f"{root / 'raw' / 'edge.csv.gz'}, line {bad[0] + 1}: joins {u} and {v}, but the vertices are "
-            f"0 to {limit[bad[0], 0] - 1}"
+            f"{root / 'raw' / 'edge.csv.gz'}, line {bad[0] + 1}: expected vertices from 0 to "
+            f"{limit[bad[0], 0] - 1}, got an edge from {u} to {v}"
         )
     for part in ("train", "valid", "test"):
         read_index(root / "split" / "scaffold" / f"{part}.csv.gz", len(vertices))
@@ -100,29 +104,12 @@ def check_ogb(root: Path) -> None:
 
 def check_qm9(raw: Path) -> None:
     """Check that every molecule of the table of targets has numbers and a structure."""
-    columns = (
-        "A",
-        "B",
-        "C",
-        "mu",
-        "alpha",
-        "homo",
-        "lumo",
-        "gap",
-        "r2",
-        "zpve",
-        "u0",
-        "u298",
-        "h298",
-        "g298",
-        "cv",
-    )
-    table = read_table(raw / "gdb9.sdf.csv", columns)
-    for column in columns:
+    table = read_table(raw / "gdb9.sdf.csv", _QM9_TARGETS)
+    for column in _QM9_TARGETS:
         for line, cell in zip(table.lines, table.columns[column], strict=True):
             where = f"{table.path}, line {line}, column {column}"
             if math.isnan(number(cell, where)):
-                raise OsanError(f"{where}: the value is missing")
+                raise OsanError(f"{where}: expected a number, got none")
     structures = read_bytes(raw / "gdb9.sdf")
     found = structures.count(b"$$$$")
     if found != len(table.lines):

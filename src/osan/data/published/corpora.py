@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from osan.data.published.paths import data_root
+from osan.data.published.paths import Folder, data_root
 from osan.errors import OsanError
 from osan.graphs import Graph, Pair, read_graphs, read_pairs
 
@@ -16,7 +15,6 @@ CORPORA = {
     "sr": ("SR", "strongly regular graphs of B. McKay's collection, from twitter-research/cwn", "MIT"),
     "graph8c": ("graph8c/graph8c.g6", "the connected graphs on 8 vertices, from balcilar/gnn-matlang", "MIT"),
 }
-Folder = str | os.PathLike[str] | None
 
 
 def brec(root: Folder = None) -> list[Pair]:
@@ -25,16 +23,16 @@ def brec(root: Folder = None) -> list[Pair]:
 
 
 def relabeled(pair: Pair, copies: int, seed: int) -> list[Pair]:
-    """``copies`` times both graphs of a pair in random numberings, equal for equal seeds.
+    """``copies`` pairs in which both graphs are randomly renumbered; the same seed gives the same copies.
 
-    BREC's protocol compares such copies of each pair; the published file's own are not needed.
+    BREC's protocol compares such copies of each pair. The copies in the published file are not needed.
 
     >>> pair = Pair(Graph(3, [(0, 1)]), Graph(3, [(0, 1), (1, 2)]))
     >>> [p.a.num_edges for p in relabeled(pair, 2, seed=0)]
     [1, 1]
     """
     if copies < 1:
-        raise OsanError(f"copies must be at least 1, got {copies}")
+        raise OsanError(f"copies: expected at least 1, got {copies}")
     rng = np.random.default_rng(seed)
     return [
         Pair(
@@ -49,15 +47,15 @@ def relabeled(pair: Pair, copies: int, seed: int) -> list[Pair]:
 
 
 def strongly_regular(family: str = "sr251256", root: Folder = None) -> list[Graph]:
-    """The graphs of one family, named by its parameters (n, degree, lambda, mu), such as ``"sr251256"``."""
+    """The graphs of one family, named by its parameters (n, degree, lambda, mu): ``"sr251256"``."""
     known = families(root)
     if family not in known:
-        raise OsanError(f"unknown family {family!r}; known are {', '.join(known) or 'none'}")
+        raise OsanError(f"family: expected one of {', '.join(known) or 'none'}, got {family!r}")
     return read_graphs(_file("SR", root) / f"{family}.g6")
 
 
 def families(root: Folder = None) -> list[str]:
-    """The names of the families of strongly regular graphs that are there."""
+    """The families of strongly regular graphs in the data folder."""
     return sorted(path.stem for path in _file("SR", root).glob("*.g6"))
 
 
@@ -70,6 +68,6 @@ def _file(relative: str, root: Folder) -> Path:
     place = data_root(root)
     if place is None or not (place / relative).exists():
         raise OsanError(
-            f"{relative} is not in {place or 'the folder that OSAN_DATA (or root) names'}; put it there"
+            f"{relative}: expected this file in the data folder, {place or 'which root or $OSAN_DATA names'}"
         )
     return place / relative

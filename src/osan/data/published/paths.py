@@ -1,4 +1,4 @@
-"""Where raw files are found, where processed ones go, and how files are written: whole or not at all."""
+"""Where raw files are found and where processed ones go."""
 
 from __future__ import annotations
 
@@ -12,35 +12,37 @@ from pathlib import Path
 
 from osan.errors import OsanError
 
+Folder = str | os.PathLike[str] | None
 
-def data_root(root: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder of raw files: ``root``, else ``$OSAN_DATA``, else none. Nothing is ever written there."""
+
+def data_root(root: Folder = None) -> Path | None:
+    """The folder of raw files: ``root``, else ``$OSAN_DATA``, else ``None``. Nothing is written there."""
     given = root if root is not None else os.environ.get("OSAN_DATA")
     if not given:
         return None
     path = Path(given).expanduser()
     if not path.is_dir():
-        origin = "the data folder" if root is not None else "OSAN_DATA, the data folder,"
-        raise OsanError(f"{origin} {path} does not exist or is not a folder")
+        origin = "root" if root is not None else "OSAN_DATA"
+        raise OsanError(f"{origin}: expected a folder, got {str(path)!r}, which is none or does not exist")
     return path
 
 
-def cache_root(cache: str | os.PathLike[str] | None = None) -> Path:
-    """The folder for processed files and downloads: ``cache``, ``$OSAN_CACHE`` or ``~/.cache/osan``."""
+def cache_root(cache: Folder = None) -> Path:
+    """The folder of processed files and downloads: ``cache``, ``$OSAN_CACHE`` or ``~/.cache/osan``."""
     given = cache if cache is not None else os.environ.get("OSAN_CACHE")
     path = Path(given or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "osan").expanduser()
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OsanError(
-            f"cannot create the cache folder {path}: {error}; set OSAN_CACHE to another"
+            f"cannot create the cache folder {path}: {error}; set OSAN_CACHE to another folder"
         ) from error
     return path
 
 
 @contextmanager
 def workspace(parent: Path) -> Iterator[Path]:
-    """A folder for third-party loaders to process in, gone afterward whatever happens."""
+    """A temporary folder for third-party loaders; it is removed whatever happens."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=".work-", dir=parent))
         try:
@@ -49,14 +51,14 @@ def workspace(parent: Path) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise OsanError(
-            f"cannot work in the cache folder {parent}: {error}; set OSAN_CACHE to another"
+            f"cannot work in the cache folder {parent}: {error}; set OSAN_CACHE to another folder"
         ) from error
 
 
 def files_under(folder: Path) -> list[Path]:
-    """Every file under ``folder``, also behind links, in a fixed order, but for those under ``processed``.
+    """Every file under ``folder``, following links, in a fixed order.
 
-    In folders of that name the loaders of others keep what they made of the rest.
+    Folders named ``processed`` are left out: third-party loaders keep their results there.
     """
     found = []
     for place, folders, names in os.walk(folder, followlinks=True):
@@ -66,7 +68,7 @@ def files_under(folder: Path) -> list[Path]:
 
 
 def stage(source: Path, target: Path) -> None:
-    """Make ``target`` a writable folder that holds the files of ``source``, linked (or else copied)."""
+    """Make ``target`` a writable folder with links to (or else copies of) the files of ``source``."""
     target.mkdir(parents=True)
     for file in files_under(source):
         staged = target / file.relative_to(source)
@@ -80,7 +82,8 @@ def stage(source: Path, target: Path) -> None:
 def fingerprint(files: list[Path], *parts: str) -> str:
     """A checksum of ``parts`` and of the contents of ``files``: what a processed dataset depends on.
 
-    Of a file over 64 MiB, which would take longer to read than the processed dataset, size and time count.
+    For files over 64 MiB, size and time are used instead of the content, which would take longer to read
+    than the processed dataset.
     """
     digest = hashlib.sha256("\0".join(parts).encode())
     for file in files:

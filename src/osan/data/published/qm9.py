@@ -1,4 +1,4 @@
-"""The atom and bond features of QM9 that its current PyG loader leaves at zero."""
+"""The atom and bond features of QM9 that the current loader of PyG leaves at zero."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ def atom_flags(sdf: Path, molecules: list[int], graphs: FlatDataset) -> tuple[Te
     """The 13 features of Gilmer et al. (2017) with the coordinates, and the four bond types.
 
     The columns of ``x``: element one-hot (H, C, N, O, F), atomic number, acceptor, donor, aromatic, sp,
-    sp2, sp3, number of hydrogens, and three coordinates. PyG reads the molecules without sanitizing them,
-    so RDKit has perceived neither aromaticity nor hybridization, and acceptor and donor are not computed;
-    they are here, from the sanitized molecules. A molecule that RDKit rejects keeps PyG's values.
+    sp2, sp3, number of hydrogens, and three coordinates. PyG reads the molecules without sanitizing them, so
+    aromaticity and hybridization are missing, and it does not compute acceptor and donor. Here they come
+    from the sanitized molecules. A molecule that RDKit rejects keeps the values of PyG.
 
     Parameters
     ----------
     sdf
         The raw structures.
     molecules
-        For each graph its position in ``sdf``.
+        The position of each graph in ``sdf``.
     graphs
-        What PyG made of them: 11 features and three coordinates, bond types without aromatic ones.
+        The graphs of PyG: 11 features and three coordinates, bond types without aromatic ones.
     """
     from rdkit import Chem, RDConfig, rdBase
     from rdkit.Chem import ChemicalFeatures

@@ -1,7 +1,7 @@
-"""Readers of the published datasets, on top of the loaders of PyG and OGB.
+"""Readers of the published datasets, based on the loaders of PyG and OGB.
 
-Each takes a folder in which the loader may write, laid out as the loader wants it; where raw files are
-missing there, the loader downloads them.
+Each takes a writable folder with the layout that the loader expects. The loader downloads raw files that
+are missing there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CHARACTERIZED = 130_831  # molecules of QM9 that PyG keeps
 
 
 def read_zinc(root: Path) -> Processed:
-    """ZINC-12k: one atom type out of 28 per vertex, one bond type out of 4 per edge."""
+    """ZINC-12k: one of 28 atom types per vertex, one of 4 bond types per edge."""
     from torch_geometric.datasets import ZINC
 
     if (root / "raw").is_dir():
@@ -50,10 +50,10 @@ def read_zinc(root: Path) -> Processed:
 def read_qm9(root: Path) -> Processed:
     """QM9, 12,000 molecules: 13 atom features and 3D coordinates, 4 bond types, the first 12 targets.
 
-    A folder with all molecules is cut down to ``permutation(130831)[:12000]`` of numpy's seed 42; one with
-    12,000 is taken to be that subset.
+    From a folder with all molecules, ``permutation(130831)[:12000]`` of numpy's seed 42 is taken. A folder
+    with 12,000 molecules must hold this subset.
     """
-    import rdkit  # noqa: F401  PyG would otherwise look for another raw file, in vain
+    import rdkit  # noqa: F401  Without it, PyG looks for another raw file.
     from torch_geometric.datasets import QM9
 
     from osan.data.published.qm9 import atom_flags
@@ -69,19 +69,12 @@ def read_qm9(root: Path) -> Processed:
         molecules = dataset._data.idx[torch.from_numpy(index)]
     else:
         molecules = dataset._data.idx
-    whole = FlatDataset(
-        {
-            **whole.tensors,
-            "x": torch.cat([whole.tensors["x"], position], dim=1),
-            "y": whole.tensors["y"][:, :12],
-        },
-        whole.vertex_ptr,
-        whole.edge_ptr,
+    whole = whole.with_tensors(
+        x=torch.cat([whole.tensors["x"], position], dim=1), y=whole.tensors["y"][:, :12]
     )
     graphs = whole if index is None else compact(whole.subset(torch.from_numpy(index)))
     x, edge_attr = atom_flags(root / "raw" / "gdb9.sdf", molecules.tolist(), graphs)
-    tensors = {**graphs.tensors, "x": x, "edge_attr": edge_attr}
-    graphs = FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr)
+    graphs = graphs.with_tensors(x=x, edge_attr=edge_attr)
     return Processed(graphs, Features(width=16), Features(width=4), ranges(len(graphs)))
 
 
@@ -96,9 +89,8 @@ def read_ogb(root: Path, name: str) -> Processed:
         dataset = PygGraphPropPredDataset(name, root=str(root.parent))
         split = dataset.get_idx_split()
     graphs = from_collated(dataset._data, dataset.slices)
-    tensors = {**graphs.tensors, "y": graphs.tensors["y"].float()}
     return Processed(
-        FlatDataset(tensors, graphs.vertex_ptr, graphs.edge_ptr),
+        graphs.with_tensors(y=graphs.tensors["y"].float()),
         Features(sizes=tuple(get_atom_feature_dims())),
         Features(sizes=tuple(get_bond_feature_dims())),
         {"train": split["train"], "val": split["valid"], "test": split["test"]},
@@ -122,7 +114,7 @@ def read_tu_dataset(root: Path, name: str) -> Processed:
 
 
 def compact(subset: FlatDataset) -> FlatDataset:
-    """The graphs of a subset in storage of their own, numbered from 0."""
+    """The graphs of a subset in a separate storage, numbered from 0."""
     batch = subset.batch(torch.arange(len(subset)))
     arcs = batch._slice_dict["edge_index"]
     tensors = {name: batch[name] for name in subset.tensors}
@@ -132,7 +124,7 @@ def compact(subset: FlatDataset) -> FlatDataset:
 
 
 def with_distances(processed: Processed) -> Processed:
-    """The same with the Euclidean length of every arc as a further column of ``edge_attr``.
+    """Add the Euclidean length of every arc as a column of ``edge_attr``.
 
     The last three columns of ``x`` are the coordinates (paper, "Downstream and baseline models").
     """
@@ -142,12 +134,12 @@ def with_distances(processed: Processed) -> Processed:
     position = graphs.tensors["x"][:, -3:]
     length = (position[u] - position[v]).norm(dim=1, keepdim=True)
     edge_attr = torch.cat([graphs.tensors["edge_attr"], length], dim=1)
-    longer = FlatDataset({**graphs.tensors, "edge_attr": edge_attr}, graphs.vertex_ptr, graphs.edge_ptr)
-    return replace(processed, graphs=longer, edge_features=Features(width=edge_attr.shape[1]))
+    features = Features(width=edge_attr.shape[1])
+    return replace(processed, graphs=graphs.with_tensors(edge_attr=edge_attr), edge_features=features)
 
 
 def ranges(count: int) -> dict[str, Tensor]:
-    """Training, validation and test graphs one after the other, as in the 12,000-graph subsets."""
+    """Training, validation and test graphs one after the other, as in the subsets of 12,000 graphs."""
     if count != sum(SUBSET):
         raise OsanError(f"expected the {sum(SUBSET)} graphs of the published subset, got {count}")
     train, val, test = torch.split(torch.arange(count), list(SUBSET))
@@ -156,11 +148,10 @@ def ranges(count: int) -> dict[str, Tensor]:
 
 @contextlib.contextmanager
 def loader() -> Iterator[None]:
-    """Around a loader of PyG or OGB: its own processed files may be read, and what it prints is swallowed.
+    """The context of a loader of PyG or OGB: it may read its processed files, and its output is hidden.
 
-    ogb 1.3.6 calls ``torch.load`` as before torch 2.6, when it built objects of any class; here the few
-    classes of PyG that its files hold are allowed, and no others. Progress bars cannot be turned off
-    otherwise.
+    ogb 1.3.6 calls ``torch.load`` as before torch 2.6, which built objects of any class. Here only the few
+    classes of PyG that its files contain are allowed. There is no other way to turn off progress bars.
     """
     with (
         contextlib.redirect_stdout(io.StringIO()),
@@ -168,6 +159,6 @@ def loader() -> Iterator[None]:
         warnings.catch_warnings(),
         torch.serialization.safe_globals(PYG_CLASSES),
     ):
-        # ogb hands read-only arrays of pandas to torch, which copies them right away.
+        # ogb passes read-only arrays of pandas to torch, which copies them right away.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         yield

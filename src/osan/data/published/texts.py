@@ -1,4 +1,4 @@
-"""Readers of the datasets kept as text: EXP, CEXP and CSL. No loader of theirs works without unpickling."""
+"""Readers of EXP, CEXP and CSL, which are text files; their published loaders unpickle files."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ _CLASSES = tuple("0123456789")
 
 
 def read_sat(root: Path, file: str, url: str = "", sha256: str = "") -> Processed:
-    """Planar-SAT graphs with 0/1 vertex labels; graphs 2i and 2i + 1 form a pair of unequal classes."""
+    """Planar-SAT graphs with 0/1 vertex labels; graphs 2i and 2i + 1 are a pair of different classes."""
     path = root / file
     if url and not path.is_file():
         with loader():
             download_url(url, str(root))
         received = hashlib.sha256(path.read_bytes()).hexdigest()
         if received != sha256:
-            raise OsanError(f"{url}: checksum {received}, expected {sha256}")
+            raise OsanError(f"{url}: expected the checksum {sha256}, got {received}")
     graphs = read_graphs(path, format="sat")
-    # The lines have just been checked: the class stands in the line before the vertices of each graph.
+    # The lines have just been checked: the class is in the line before the vertices of each graph.
     lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
     starts = np.cumsum([1] + [graph.num_vertices + 1 for graph in graphs[:-1]])
     classes = [int(lines[start][1]) for start in starts]
     if not set(classes) <= {0, 1}:
-        raise OsanError(f"{path}: the classes must be 0 and 1, got {sorted(set(classes))}")
+        raise OsanError(f"{path}: expected the classes 0 and 1, got {sorted(set(classes))}")
     if any(set(graph.vertex_labels or ()) - {0, 1} for graph in graphs):
-        raise OsanError(f"{path}: the vertex labels must be 0 and 1")
+        raise OsanError(f"{path}: expected the vertex labels 0 and 1, got others")
     flat = from_graphs(graphs, torch.tensor(classes).reshape(-1, 1))
     return Processed(flat, Features(sizes=(2,)), None, {})
 
 
 def read_csl_folder(root: Path) -> Processed:
-    """The 150 published graphs, ten classes of 15, without labels, and their five folds."""
+    """The 150 published graphs, ten classes of 15 graphs, and their five folds."""
     path = root / "csl.tsv"
     graphs = read_graphs(path, format="table")
     with path.open(newline="", encoding="utf-8") as stream:
@@ -53,7 +53,7 @@ def read_csl_folder(root: Path) -> Processed:
     classes = [row.get("label", "") for row in rows]
     wrong = next((i for i, label in enumerate(classes) if label not in _CLASSES), None)
     if wrong is not None:
-        raise OsanError(f"{path}, line {wrong + 2}: the label must be from 0 to 9, got {classes[wrong]!r}")
+        raise OsanError(f"{path}, line {wrong + 2}: expected a label from 0 to 9, got {classes[wrong]!r}")
     y = torch.tensor([int(label) for label in classes])
     indices: dict[str, Tensor] = {}
     for part in ("train", "val", "test"):

@@ -1,4 +1,4 @@
-"""Figures of many small pictures."""
+"""Figures with a grid of small panels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from osan.errors import OsanError
 
 
 def panels(count: int) -> tuple[Any, list[Any]]:
-    """A figure without axes, and its panels, four in a row.
+    """Make a figure and its panels, four in a row and without axes.
 
     >>> figure, drawn = panels(5)
     >>> len(figure.axes), len(drawn)
@@ -17,7 +17,7 @@ def panels(count: int) -> tuple[Any, list[Any]]:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise OsanError("drawing needs matplotlib, which is not installed: pip install matplotlib") from None
+        raise OsanError("drawing needs matplotlib: pip install matplotlib") from None
     columns = min(count, 4) or 1
     rows = -(-count // columns) or 1
     figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")

@@ -1,20 +1,27 @@
-"""One claim of the paper on one instance, and what came out when it was computed."""
+"""One claim of the paper on one instance, and what computing it gives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import perf_counter
 
-from osan.errors import TooLarge
+from osan.wl.attempt import attempt
 
 
 @dataclass(frozen=True)
 class Check:
     """One claim of the paper on one instance.
 
-    ``claim`` and ``instance`` are for people; ``expected`` is what the paper says ``compute`` returns;
-    ``slow`` checks take more than a few seconds.
+    Attributes
+    ----------
+    place, claim, instance
+        Where the paper makes the claim, the claim, and the graphs it is checked on, in words.
+    expected
+        What ``compute`` returns if the claim holds.
+    compute
+        Takes the bytes of memory that may be used, or ``None``.
+    slow
+        Whether it takes more than a few seconds.
     """
 
     place: str
@@ -27,7 +34,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A check and what came out; ``computed`` is ``None`` where memory did not suffice."""
+    """A check and its result; ``computed`` is ``None`` if it did not fit into memory."""
 
     check: Check
     computed: bool | None
@@ -36,15 +43,10 @@ class Verdict:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the computation says what the paper says."""
+        """Whether the computation agrees with the paper."""
         return None if self.computed is None else self.computed == self.check.expected
 
 
 def run(check: Check, max_memory: int | None = None) -> Verdict:
     """Compute one check; work that does not fit into memory is left open."""
-    start = perf_counter()
-    try:
-        computed = check.compute(max_memory)
-    except TooLarge as error:
-        return Verdict(check, None, perf_counter() - start, str(error))
-    return Verdict(check, computed, perf_counter() - start)
+    return Verdict(check, *attempt(lambda: check.compute(max_memory)))

@@ -13,9 +13,9 @@ import networkx as nx
 import numpy as np
 
 from osan.graphs import fuerer_grid_pair
-from osan.wl.check import Check
 from osan.wl.refine import refine
-from osan.wl.settings import Test
+from osan.wl.settings import WLTest
+from osan.wl.theory.check import Check
 
 
 def is_shielding(base: nx.Graph, twisted: tuple[Hashable, Hashable], marks: Iterable[Hashable]) -> bool:
@@ -128,7 +128,7 @@ def _shields_hold(k: int, n: int, limit: int | None) -> bool:
     """That wherever the colors of a copy differ in X and Y, its tuple is not shielding."""
     base, twisted = nx.grid_2d_graph(k + 1, n), _middle(n)
     x, y = fuerer_grid_pair(k + 1, n, [twisted])
-    coloring = refine([x, y], Test("oswl", k), max_memory=limit)
+    coloring = refine([x, y], WLTest("oswl", k), max_memory=limit)
     tuple_, vertex = np.nonzero(coloring.colors[0] != coloring.colors[1])
     names = list(base)
     cloud = np.array([names.index(label[1]) for label in x.vertex_labels])  # type: ignore[union-attr,index]
@@ -142,5 +142,5 @@ def _shields_hold(k: int, n: int, limit: int | None) -> bool:
 def _every_color_alike(k: int, n: int, limit: int | None) -> bool:
     """That C(u) in X is C(u) in Y, for each u: X and Y have the same vertices, in the same order."""
     pair = fuerer_grid_pair(k + 1, n, [_middle(n)])
-    x, y = refine(pair, Test("oswl", k), max_memory=limit).vertex_colors or ()
+    x, y = refine(pair, WLTest("oswl", k), max_memory=limit).vertex_colors or ()
     return bool((x == y).all())

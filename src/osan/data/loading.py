@@ -1,0 +1,193 @@
+"""The one door to data: a name, a table of molecules, a file of graphs or a TU folder becomes a task."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from osan.data.custom.graphs import load_graphs
+from osan.data.custom.molecules import load_table
+from osan.data.formats.table import is_table
+from osan.data.formats.tu import is_tu
+from osan.data.generated.tasks import GENERATED
+from osan.data.metrics import Kind
+from osan.data.published.catalog import PUBLISHED
+from osan.data.published.loading import load_published
+from osan.data.published.paths import Folder
+from osan.data.splits import SplitRequest
+from osan.data.task import Task
+from osan.errors import OsanError
+from osan.graphs.files import SUFFIXES
+
+
+def load(
+    dataset: str | os.PathLike[str],
+    root: Folder = None,
+    *,
+    smiles: str | None = None,
+    targets: str | Sequence[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    kind: Kind | None = None,
+    metric: str | None = None,
+    split: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    fold: int | None = None,
+    seed: int = 0,
+    validate_on_test: bool = False,
+    rejected: str | os.PathLike[str] | None = None,
+    cache: Folder = None,
+    download: bool = False,
+    **options: Any,
+) -> Task:
+    """Load a dataset by name, a table of molecules, a file of graphs, or a TU folder.
+
+    Parameters
+    ----------
+    dataset
+        One of :func:`names`; or the path of a table (CSV, TSV, Parquet; see :func:`load_table`); or the path
+        of a file or folder of graphs (graph6, ``.pt``, TU, ...; see :func:`load_graphs`).
+    root
+        Named datasets: the folder of raw files, by default ``$OSAN_DATA``. Nothing is written there.
+    smiles, targets
+        Tables: the columns of SMILES (by default ``"smiles"``) and of targets (by default ``"y"``).
+    labels
+        Files of graphs without targets: a text file with one line per graph.
+    kind
+        Tables and files: ``"regression"`` (the default), ``"binary"`` or ``"multiclass"``.
+    metric
+        ``"mae"``, ``"rmse"``, ``"accuracy"`` or ``"rocauc"``; by default the usual one of the data.
+    split
+        ``"random"`` (80/10/10 by ``seed``), ``"stratified"`` (ten folds by ``seed``), ``"official"`` (named
+        datasets), ``"scaffold"`` or a column of train, val and test (tables), the file of a split or a
+        mapping of the parts to indices (tables and files). By default the usual one of the data.
+    fold
+        Which fold is tested, from 0, if the split has folds.
+    seed
+        Seed of random and stratified splits, and of generated datasets.
+    validate_on_test
+        Validate on the tested fold, as published results on EXP do. The model is then selected on the test
+        graphs.
+    rejected
+        Tables: where to write the rows that cannot be used, as a CSV file.
+    cache
+        Named datasets: the folder of processed files, by default ``$OSAN_CACHE``, else ``~/.cache/osan``.
+    download
+        Named datasets: whether missing raw files may be downloaded, into the cache.
+    options
+        Options of single datasets: ``distances=True`` for ``qm9``; sizes of the generated ones.
+
+    Raises
+    ------
+    OsanError
+        If the dataset is unknown, a file is damaged, or a parameter does not apply to the dataset.
+
+    Examples
+    --------
+    >>> task = load("planted-motif", num_graphs=50)
+    >>> task.kind, task.metric, task.direction, [len(part) for part in task.splits.values()]
+    ('regression', 'mae', 'min', [40, 5, 5])
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp(), "molecules.csv")
+    >>> _ = table.write_text("smiles,logS\\nC,-0.9\\nCC,-1.4\\nCCC,-1.9\\nCCO,1.1\\n")
+    >>> load(table, smiles="smiles", targets=["logS"]).num_targets
+    1
+    """
+    request = SplitRequest(split, fold, seed, validate_on_test)
+    path = find_path(dataset)
+    if path is None:
+        name = str(dataset)
+        _refuse(name, "a named dataset", smiles=smiles, targets=targets, labels=labels, kind=kind)
+        if name in GENERATED:
+            return _generate(name, request, metric, options)
+        _check_options(name, options, PUBLISHED[name].options)
+        return load_published(
+            name, root, cache=cache, download=download, request=request, metric=metric, options=options
+        )
+    _check_options(str(path), options, ())
+    common: dict[str, Any] = {
+        "kind": kind or "regression",
+        "metric": metric,
+        "split": split,
+        "fold": fold,
+        "seed": seed,
+        "validate_on_test": validate_on_test,
+    }
+    if content_of(path) == "table":
+        _refuse(str(path), "a table, whose targets are columns", labels=labels)
+        return load_table(path, smiles or "smiles", targets or "y", rejected=rejected, **common)
+    _refuse(str(path), "a file of graphs", smiles=smiles, targets=targets)
+    return load_graphs(path, labels=labels, **common)
+
+
+def names() -> tuple[str, ...]:
+    """Every name that :func:`load` knows: the published datasets, then the generated ones."""
+    return (*PUBLISHED, *GENERATED)
+
+
+def find_path(dataset: str | os.PathLike[str]) -> Path | None:
+    """The file or folder that ``dataset`` is, or ``None`` if it is one of :func:`names`.
+
+    >>> find_path("zinc") is None
+    True
+
+    Raises
+    ------
+    OsanError
+        If it is neither.
+    """
+    if not isinstance(dataset, str | os.PathLike):
+        raise OsanError(
+            f"dataset: expected a name or a path, got {type(dataset).__name__}; "
+            "for graphs in memory use osan.data.task_from_graphs"
+        )
+    text = os.fspath(dataset)
+    if text in names():
+        return None
+    # pathlib takes an empty name for the current folder.
+    if text and os.path.exists(text):
+        return Path(text)
+    close = get_close_matches(text, names(), n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise OsanError(f"dataset: expected a file, a folder or one of {', '.join(names())}, got {text!r}{hint}")
+
+
+def content_of(path: str | os.PathLike[str]) -> Literal["table", "graphs"] | None:
+    """What a path holds, by its name: a table, graphs (also a TU folder), or ``None`` if unknown.
+
+    >>> content_of("molecules.csv.gz"), content_of("pairs.g6"), content_of("notes.txt")
+    ('table', 'graphs', None)
+    """
+    if is_table(path):
+        return "table"
+    path = Path(path)
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    return "graphs" if suffix in (".pt", *SUFFIXES) or is_tu(path) else None
+
+
+def _generate(name: str, request: SplitRequest, metric: str | None, options: Mapping[str, Any]) -> Task:
+    if request != SplitRequest(seed=request.seed):
+        raise OsanError(
+            f"{name}: expected no split, fold or validate_on_test, since it is generated with a split"
+        )
+    make = GENERATED[name]
+    _check_options(name, options, inspect.signature(make).parameters.keys() - {"seed"})
+    task = make(seed=request.seed, **options)
+    return task if metric is None else replace(task, metric=metric)
+
+
+def _check_options(name: str, options: Mapping[str, Any], known: Collection[str]) -> None:
+    for option in options:
+        if option not in known:
+            expected = f"one of the options {', '.join(sorted(known))}" if known else "no options"
+            raise OsanError(f"{name}: expected {expected}, got {option!r}")
+
+
+def _refuse(name: str, what: str, **given: Any) -> None:
+    """Raise if a parameter is given that does not apply."""
+    for parameter, value in given.items():
+        if value is not None:
+            raise OsanError(f"{parameter}: expected none, for {name} is {what}, got {value!r}")

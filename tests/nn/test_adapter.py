@@ -103,7 +103,7 @@ def one_by_one(graph, choice, text):
 def data_driven(downstream, text, **options):
     edges = "edge" in text or "tree" in text
     count = int(text[-1])
-    upstream = nn.Upstream(count, 4, edges=edges, encoder=torch.nn.Linear(COLUMNS, 4)).double()
+    upstream = nn.Upstream(count, 4, edges=edges, vertex_encoder=torch.nn.Linear(COLUMNS, 4)).double()
     return nn.DataDrivenOSAN(upstream, downstream, text, noise=Noise("gumbel"), samples=1, **options)
 
 
@@ -186,7 +186,7 @@ def test_the_upstream_network_learns(text):
     model = data_driven(nn.OnSubgraphs(Whole().double()), text, estimator=IMLE(lam=1000.0))
     out = model(BATCH)
     out.objective(out.prediction.square().sum(1)).backward()
-    assert model.upstream.encoder.weight.grad.abs().sum() > 0
+    assert model.upstream.vertex_encoder.weight.grad.abs().sum() > 0
     assert not model.downstream.model.first._message_forward_hooks  # left as it was
 
 
@@ -200,7 +200,7 @@ def test_marks_and_ranks_are_attributes():
     marked = out.selected[0].choice.detach().t() @ BATCH.x
     assert torch.allclose(out.prediction.sum(0), marked.sum(0))
     out.objective(out.prediction.square().sum(1)).backward()
-    assert model.upstream.encoder.weight.grad.abs().sum() > 0
+    assert model.upstream.vertex_encoder.weight.grad.abs().sum() > 0
     choice = torch.tensor([[3.0], [0], [1], [0], [2]])
     assert bags.as_batch(GRAPHS[0], bags.from_choice(GRAPHS[0], choice, ordered=True)).rank.tolist() == [
         1,
@@ -291,7 +291,7 @@ def test_votes_of_a_model_with_one_number_per_graph():
         def forward(self, b):
             return -1 - scatter(b.x[:, 0].abs(), b.batch, dim_size=b.num_graphs)
 
-    upstream = nn.Upstream(count=2, width=4, encoder=nn.Numerical(COLUMNS, 4)).double()
+    upstream = nn.Upstream(count=2, width=4, vertex_encoder=nn.Numerical(COLUMNS, 4)).double()
     model = nn.DataDrivenOSAN(upstream, nn.OnSubgraphs(No()), "mark 1 vertex x 2", combine="vote").eval()
     assert model(BATCH).prediction.tolist() == [-0.5] * len(GRAPHS)
 
@@ -314,7 +314,7 @@ def test_messages_in_several_parts():
 
 def test_what_will_not_do_is_said():
     gin = GIN(COLUMNS, 4, 2, 2).double()
-    with pytest.raises(OsanError, match=r"model: GIN cannot be called with a batch alone \(forward\(x.*call"):
+    with pytest.raises(OsanError, match=r"model: expected .* a batch alone, got GIN \(forward\(x.*call"):
         nn.OnSubgraphs(gin)
     with pytest.raises(OsanError, match="sagg: expected 'mean', 'sum' or 'max', got 'attention'"):
         nn.OnSubgraphs(Whole(), sagg="attention")

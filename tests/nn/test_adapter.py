@@ -207,7 +207,7 @@ def test_marks_and_ranks_are_attributes():
         3,
         2,
     ]
-    edges = bags.from_choice(GRAPHS[3], torch.tensor([[1.0], [0], [1], [0]]), what="edge", operation="mark")
+    edges = bags.from_choice(GRAPHS[3], torch.tensor([[1.0], [0], [0], [1]]), what="edge", operation="mark")
     assert bags.as_batch(GRAPHS[3], edges).edge_mark.equal(edges.edge_mark)
 
 

@@ -82,15 +82,30 @@ def ragged(first: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def num_graphs_of(batch: Data) -> int:
-    """The number of graphs of a ``Batch``, or of a ``Data`` with or without a ``batch`` vector.
+    """The number of graphs of a ``Batch`` or a ``Data``.
 
-    Without ``ptr``, empty graphs at the end cannot be seen.
+    A hand-made ``batch`` vector without ``ptr`` says nothing about empty graphs at its end: the number is
+    then one more than its largest entry.
     """
     if getattr(batch, "batch", None) is None:
         return 1
     if getattr(batch, "ptr", None) is not None:
         return batch.ptr.numel() - 1
     return int(batch.batch.max()) + 1 if batch.batch.numel() else 0
+
+
+def graph_index(batch: Data) -> tuple[Tensor, int]:
+    """The graph of each vertex, shape ``[vertices]``, and the number of graphs.
+
+    Reads no value back from the device, except for a hand-made ``batch`` vector.
+
+    >>> graph_index(Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]])))
+    (tensor([0, 0]), 1)
+    """
+    device, vector = edge_index_of(batch).device, getattr(batch, "batch", None)
+    if vector is None:
+        vector = torch.zeros(batch.num_nodes, dtype=torch.long, device=device)
+    return vector, num_graphs_of(batch)
 
 
 def edge_index_of(batch: Data) -> Tensor:

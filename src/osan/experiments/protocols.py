@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from osan.errors import OsanError
@@ -84,10 +83,10 @@ def settings_named(key: str) -> Settings:
     if found:
         dataset, method = found["dataset"], found["method"]
         estimator = method.removesuffix("-no-auxiliary")
-        text = re.sub(r"(\d+) ego", r"\1-ego", found["policy"].replace("-", " "))
+        policy = Policy.of_slug(found["policy"], "all" if method == "all" else int(found["count"] or 1))
         settings = settings_for(
             dataset,
-            f"{text} x {'all' if method == 'all' else found['count'] or '1'}",
+            str(policy),
             "imle" if method == "all" else estimator,
             downstream=found["network"],
             auxiliary=estimator == method,
@@ -155,9 +154,8 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     method: str = "all" if policy.count == "all" else choice.estimator
     if policy.count != "all" and choice.estimator != "random" and choice.auxiliary == "none":
         method += "-no-auxiliary"
-    words = str(replace(policy, count=1)).replace(" ", "-")
     count = "" if policy.count == "all" else f"/x{policy.count}"
-    return f"{dataset}/{downstream}/{method}/{words}{count}"
+    return f"{dataset}/{downstream}/{method}/{policy.slug}{count}"
 
 
 def _protocol(dataset: str, downstream: str) -> Mapping[str, Mapping[str, Any]]:

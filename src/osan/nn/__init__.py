@@ -16,13 +16,14 @@ from osan.nn.architectures import (
 )
 from osan.nn.atomic import InitialFeatures
 from osan.nn.convolution import convolve
-from osan.nn.data_driven import DataDrivenOSAN, Output
+from osan.nn.data_driven import DataDrivenOSAN
 from osan.nn.dss import DSSNetwork
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES, Categorical, EdgeMLP, Numerical
 from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork
 from osan.nn.network import OSAN, at_first
 from osan.nn.norm import BagBatchNorm
+from osan.nn.output import Output
 from osan.nn.paper import paper_network
 from osan.nn.pna import WeightedPNAConv
 from osan.nn.pooling import Pool

@@ -90,7 +90,7 @@ def sample_agreement(
     excess = most = 0.0
     with evaluating(learner, noise=noise):
         for batch in FlatLoader(graphs, batch_size):
-            _, selected = model.drawn(batch.to(device), samples)
+            _, selected = model.draw(batch.to(device), samples)
             parts = agreement([one.choice for one in selected], selected[0].problem.ground)
             excess, most = excess + parts[0].sum().item(), most + parts[1].sum().item()
     return excess / most if most > 0 else None

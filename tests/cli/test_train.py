@@ -282,6 +282,17 @@ def test_recipe_and_its_name(osan_data, tmp_path):
     assert same["key"] == result["key"]
 
 
+def test_optimizer_schedule_and_logger(tmp_path):
+    words = ("--optimizer", "adamw", "--schedule", "cosine", "--logger", "csv", "--name", "mine")
+    run("train", "planted-motif", "--set", "data.options.num_graphs=30", *words, *TINY)
+    training = settings_of(tmp_path / "runs/mine/seed-0").training
+    assert (training.optimizer, training.schedule) == ("adamw", "cosine")
+    rows = list(csv.DictReader((tmp_path / "runs/mine/seed-0/logs/csv/metrics.csv").open()))
+    assert [float(row["epoch"]) for row in rows] == [0, 1]
+    with pytest.raises(OsanError, match=r"--set training.epochs: expected key=value"):
+        run("train", "planted-motif", "--set", "training.epochs")
+
+
 def test_recipes_are_listed_and_shown(tmp_path):
     listed = json.loads(run("recipes", "--json").stdout)
     assert len({row["key"] for row in listed}) == len(listed) == 193
@@ -289,7 +300,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
     shown = run("recipes", "show", "zinc/gin/baseline").stdout
     assert shown.startswith("# t_zc: MAE 0.207 ± 0.006 over 5 runs\n")
     from osan.experiments import recipe
-    from osan.training.settings import read_settings
+    from osan.training.settings_files import read_settings
 
     (tmp_path / "shown.toml").write_text(shown)
     assert read_settings(tmp_path / "shown.toml") == recipe("zinc/gin/baseline").settings

@@ -8,8 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from osan.data.metrics import Kind
 from osan.data.published.paths import files_under
+from osan.words import Kind
 
 if TYPE_CHECKING:
     from osan.data.published.cache import Processed

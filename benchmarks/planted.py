@@ -16,7 +16,7 @@ from torch import nn
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GIN
 
-from osan.data.planted import planted_motif
+from osan.data.generated.planted import planted_motif
 from osan.nn import DataDrivenOSAN, Numerical, Upstream, osan
 from osan.selection import IMLE, Estimator, Random
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from lightning.pytorch import Callback
 
-from osan.experiments.recipes import recipe
-from osan.training.batches import Batches
+from osan.data import FlatLoader
+from osan.experiments import recipe
 from osan.training.build import build
 from osan.training.module import Learner
 from osan.training.run import fit
@@ -27,7 +27,7 @@ from osan.training.tasks import TaskInfo, load_task
 class Alternate(Callback):
     """Times each training epoch of Lightning, and an epoch of the bare loop after it."""
 
-    def __init__(self, bare: Learner, batches: Batches) -> None:
+    def __init__(self, bare: Learner, batches: FlatLoader) -> None:
         self.bare, self.batches = bare, batches
         self.optimizer = torch.optim.Adam(bare.model.parameters(), lr=1e-3)
         self.ours: list[float] = []
@@ -66,7 +66,7 @@ def main() -> None:
     task = load_task(settings)
     info = TaskInfo.of(task, settings)
     learner, bare = (Learner(build(settings, info), settings, info) for _ in range(2))
-    batches = Batches(task.train, settings.training.batch_size, lambda: learner.current_epoch)
+    batches = FlatLoader(task.train, settings.training.batch_size, True, epoch=lambda: learner.current_epoch)
     alternate = Alternate(bare, batches)
     with tempfile.TemporaryDirectory() as folder:
         fit(learner, task, Path(folder), extra=[alternate])

@@ -16,7 +16,7 @@ import numpy as np
 
 from osan import wl
 from osan.graphs import Graph, read_pairs, to_networkx
-from osan.wl import Test
+from osan.wl import WLTest
 
 
 def seconds(function, *arguments, **keywords) -> tuple[float, object]:
@@ -57,7 +57,7 @@ def brec(two_oswl: bool) -> None:
         print("BREC: set OSAN_DATA to time it")
         return
     pairs = read_pairs(Path(root) / "BREC" / "brec_pairs.tsv.gz")
-    tests = [Test("wl"), Test("vs-oswl", 1), Test("oswl", 1), Test("wl", 2)]
+    tests = [WLTest("wl"), WLTest("vs-oswl", 1), WLTest("oswl", 1), WLTest("wl", 2)]
     for test in tests:
         wl.distinguishes(pairs[0].a, pairs[0].b, test)
     total = 0.0

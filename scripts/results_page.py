@@ -1,4 +1,4 @@
-"""Fill the tables of docs/results.md from results/runs.csv, and draw its picture.
+"""Fill the tables of docs/results-detail.md from results/runs.csv, and draw its picture.
 
 python scripts/results_page.py           # rewrites the page and the picture
 python scripts/results_page.py --check   # exit code 1 if a table is not what its command prints
@@ -19,7 +19,7 @@ from osan.cli import app
 from osan.files import written_whole
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "results.md"
+PAGE = ROOT / "docs" / "results-detail.md"
 PICTURE = ROOT / "docs" / "images" / "results.svg"
 _TABLE = re.compile(r"(<!-- osan (?P<command>[^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -7,7 +7,7 @@ PROGRAM = """
 import sys
 import osan
 assert "osan.wl" not in sys.modules and "torch" not in sys.modules
-assert osan.wl.Test("oswl", 1).k == 1
+assert osan.wl.WLTest("oswl", 1).k == 1
 assert "torch" not in sys.modules
 osan.seventh
 """

@@ -1,4 +1,4 @@
-// Formulas of the API pages: what pymdownx.arithmatex marks, MathJax draws.
+// Formulas of the API pages: pymdownx.arithmatex marks them, and MathJax draws them.
 window.MathJax = {
   tex: { inlineMath: [["\\(", "\\)"]], displayMath: [["\\[", "\\]"]] },
   options: { ignoreHtmlClass: ".*|", processHtmlClass: "arithmatex" },

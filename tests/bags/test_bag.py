@@ -32,7 +32,7 @@ def test_wrong_shapes_and_wrong_batches_are_named(odd_batch):
         bags.SubgraphBag(
             bag.vertex, bag.subgraph, bag.edge_index, bag.edge, bag.graph, 24, 1, 7, weight=torch.ones(3)
         )
-    with pytest.raises(OsanError, match=r"made from a batch of 24 vertices, this batch has 2"):
+    with pytest.raises(OsanError, match="batch: expected the 24 vertices of the bag, got 2"):
         bag.check(Data(num_nodes=2, edge_index=torch.empty(2, 0, dtype=torch.long)))
 
 
@@ -58,7 +58,7 @@ def test_drawing(odd_batch):
     assert [p.get_title() for p in bags.draw(bag, limit=3).axes][:3] == [f"subgraph {i}" for i in range(3)]
     empty = bags.from_choice(odd_batch, torch.zeros(odd_batch.num_nodes, 1))
     assert len(bags.draw(empty).axes) == 1
-    with pytest.raises(OsanError, match="graph 7"):
+    with pytest.raises(OsanError, match="graph: expected a graph from 0 to 6, got 7"):
         bags.draw(bag, graph=7)
 
 
@@ -69,9 +69,9 @@ def test_molecules_are_drawn_with_their_elements():
     bag = bags.all_subsets(ethanol, 1, operation="mark")
     figure = bags.draw(bag, smiles="CCO")
     assert [t.get_text() for t in figure.axes[0].texts] == ["C", "C", "O"]
-    with pytest.raises(OsanError, match="has 1 atoms"):
+    with pytest.raises(OsanError, match=r"expected at least . atoms.*got 1 in"):
         bags.draw(bag, smiles="C")
-    with pytest.raises(OsanError, match="cannot read"):
+    with pytest.raises(OsanError, match="string that RDKit can read"):
         bags.draw(bag, smiles="C(")
 
 
@@ -91,7 +91,7 @@ def test_atoms_keep_their_elements_where_others_are_in_no_subgraph():
     last = bags.draw(every, graph=1, smiles="CCO").axes[2]
     assert last.get_title() == "subgraph 5"
     assert [t.get_text() for t in last.texts] == ["C", "C", "O"]
-    with pytest.raises(OsanError, match="which atoms"):
+    with pytest.raises(OsanError, match="shows every vertex of graph 1"):
         bags.draw(bags.from_choice(two, torch.tensor([0, 1, 1, 0, 1, 1.0])[:, None]), graph=1, smiles="CCO")
 
 
@@ -102,7 +102,7 @@ def test_moving_keeps_everything(odd_batch):
 
 
 @pytest.mark.parametrize(
-    "policy",
+    "make_bag",
     [
         partial(bags.all_subsets, k=2, whole_graph=True),
         partial(bags.all_tuples, k=1, whole_graph=True),
@@ -111,11 +111,11 @@ def test_moving_keeps_everything(odd_batch):
         partial(bags.all_subsets, k=1, deleted="unpooled"),
     ],
 )
-def test_precomputed_bags_batch_like_computed_ones(odd_batch, policy):
-    graphs = [bags.AddBag(policy)(data) for data in odd_batch.to_data_list()]
+def test_precomputed_bags_batch_like_computed_ones(odd_batch, make_bag):
+    graphs = [bags.AddBag(make_bag)(data) for data in odd_batch.to_data_list()]
     loaded = next(iter(DataLoader(graphs, batch_size=len(graphs))))
     assert torch.equal(loaded.edge_index, odd_batch.edge_index)
-    found, expected = bags.bag_of(loaded), policy(odd_batch)
+    found, expected = bags.bag_of(loaded), make_bag(odd_batch)
     for name in ("vertex", "subgraph", "edge", "graph", "weight", "mark", "edge_mark", "rank", "tuples"):
         mine, theirs = getattr(found, name), getattr(expected, name)
         assert (mine is None) == (theirs is None), name
@@ -193,7 +193,7 @@ def test_workers_draw_different_subgraphs_in_every_epoch():
 
 
 def test_a_batch_without_bags_is_named(odd_batch):
-    with pytest.raises(OsanError, match="bag_sizes: missing"):
+    with pytest.raises(OsanError, match="bag_sizes: expected"):
         bags.bag_of(odd_batch)
     with pytest.raises(OsanError, match="expected the bag of one graph"):
         bags.AddBag(bags.whole_graphs)(odd_batch)

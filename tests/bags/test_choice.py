@@ -123,8 +123,97 @@ def test_ranks_follow_the_values(path):
     assert thick.rank.tolist() == [2, 0, 1, 3, 0, 1, 0, 0, 0, 0, 0, 0]
     with pytest.raises(OsanError, match="values 1 to K once each"):
         bags.from_choice(path, torch.tensor([[2.0], [2.0], [0.0], [0.0]]), ordered=True)
-    with pytest.raises(OsanError, match="only vertices can be ranked"):
+    with pytest.raises(OsanError, match="edges, which have no ranks"):
         bags.from_choice(path, torch.ones(6, 1), what="edge", ordered=True)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1, 1, 4, 4], [0.5, 1, 0, 0], [1, 3, 0, 0], [2, 2, 0, 0], [-1, 1, 0, 0], [float("nan"), 1, 0, 0]],
+)
+def test_values_that_are_no_ranks_are_refused(path, values):
+    """Also those with the right maximum and sum, such as 1, 1, 4, 4."""
+    with pytest.raises(OsanError, match=r"expected the values 1 to K once each .* got \[.*\] in subgraph 1"):
+        bags.from_choice(path, torch.tensor([[2, 0, 1, 0], values], dtype=torch.float).T, ordered=True)
+
+
+def test_edge_choices_have_equal_directions(path):
+    choice = torch.tensor([[1.0], [1], [0], [1], [1], [1]])
+    for operation in ("delete", "select", "mark"):
+        with pytest.raises(
+            OsanError, match=r"equal values .* got \[0.0\] for column 2 .* \[1.0\] for column 3"
+        ):
+            bags.from_choice(path, choice, what="edge", operation=operation)
+    # An arc without its reverse, and a self-loop, have one direction.
+    arcs = Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 1]]))
+    assert bags.from_choice(arcs, torch.tensor([[1.0], [0.0]]), what="edge").num_copied_edges == 1
+
+
+@pytest.mark.parametrize("value", [-0.5, 1.5, 2.0, float("nan"), float("inf")])
+def test_values_outside_0_to_1_are_refused(path, value):
+    choice = torch.tensor([[1.0, 1.0], [0.5, 1.0], [0.0, value], [1.0, 0.0]])
+    with pytest.raises(OsanError, match=r"from 0 to 1, got .* in row 2, column 1; .* set ordered=True"):
+        bags.from_choice(path, choice)
+
+
+@pytest.mark.parametrize("deleted", ["masked", "isolated", "unpooled"])
+@pytest.mark.parametrize("learned", [False, True])
+def test_soft_choices_of_vertices(path, deleted, learned):
+    """Weights are the values and their products; only 0 is removed."""
+    choice = torch.tensor([[0.5], [1.0], [0.25], [0.0]], requires_grad=learned)
+    bag = bags.from_choice(path, choice, deleted=deleted, whole_graph=True)
+    first = bag.subgraph == 0
+    weights = {0: 0.5, 1: 1.0, 2: 0.25, 3: 0.0}
+    pairs = {column: weights[u] * weights[v] for column, (u, v) in enumerate(path.edge_index.t().tolist())}
+    if deleted == "isolated":
+        assert bag.weight is None
+    else:
+        found = dict(zip(bag.vertex[first].tolist(), bag.weight[first].tolist(), strict=True))
+        whole = learned or deleted == "unpooled"
+        assert found == (weights if whole else {v: w for v, w in weights.items() if w})
+        assert bag.weight[~first].eq(1).all()
+    edges = first[bag.edge_index[1]]
+    if deleted == "unpooled":
+        assert bag.edge_weight is None
+        assert edges.sum() == 6
+    else:
+        found = dict(zip(bag.edge[edges].tolist(), bag.edge_weight[edges].tolist(), strict=True))
+        assert found == (pairs if learned else {c: w for c, w in pairs.items() if w})
+
+
+@pytest.mark.parametrize("learned", [False, True])
+def test_soft_choices_of_edges(path, learned):
+    """A vertex of selected edges weighs as much as the heaviest of them; deleting keeps every vertex."""
+    choice = torch.tensor([[0.5], [0.5], [0.75], [0.75], [0.0], [0.0]], requires_grad=learned)
+    bag = bags.from_choice(path, choice, what="edge")
+    found = dict(zip(bag.vertex.tolist(), bag.weight.tolist(), strict=True))
+    expected = {0: 0.5, 1: 0.75, 2: 0.75}
+    assert found == (expected | {3: 0.0} if learned else expected)
+    assert sorted(bag.edge_weight[bag.edge_weight != 0].tolist()) == [0.5, 0.5, 0.75, 0.75]
+    bag = bags.from_choice(path, choice, what="edge", operation="delete")
+    assert (bag.num_copies, bag.weight) == (4, None)
+    marked = bags.from_choice(path, choice, what="edge", operation="mark")
+    assert torch.equal(marked.edge_mark, choice[marked.edge, 0])
+
+
+def test_soft_marks_are_the_values(path):
+    choice = torch.tensor([[0.5], [1.0], [0.25], [0.0]], requires_grad=True)
+    bag = bags.from_choice(path, choice, operation="mark")
+    assert bag.mark.tolist() == [0.5, 1.0, 0.25, 0.0]
+    assert bag.weight is None
+    (bag.mark * torch.arange(4.0)).sum().backward()
+    assert choice.grad.flatten().tolist() == [0, 1, 2, 3]
+
+
+def test_the_gradient_of_soft_edges_is_that_of_the_product(path):
+    choice = torch.tensor([[0.5, 0.9], [0.8, 0.3], [0.25, 0.9], [0.1, 0.2]], dtype=torch.double)
+    choice.requires_grad_()
+    assert torch.autograd.gradcheck(lambda z: bags.induced_edge_weight(z, path.edge_index), choice)
+    assert torch.autograd.gradcheck(lambda z: bags.from_choice(path, z).edge_weight, choice)
+    edges = torch.rand(3, 2, dtype=torch.double).repeat_interleave(2, 0).requires_grad_()
+    assert torch.autograd.gradcheck(
+        lambda z: bags.from_choice(path, z, what="edge", symmetric=True).weight, edges
+    )
 
 
 def test_wrong_choices_are_named(path):
@@ -139,7 +228,7 @@ def test_wrong_choices_are_named(path):
 
 
 def test_no_subgraphs_at_all(path):
-    bag = bags.SubgraphBag.from_choice(path, torch.ones(4, 0))
+    bag = bags.from_choice(path, torch.ones(4, 0))
     assert (bag.num_subgraphs, bag.num_copies, bag.num_copied_edges) == (0, 0, 0)
 
 

@@ -177,10 +177,10 @@ def test_graph6_without_labels_is_predicted(tmp_path):
 def test_settings_that_do_not_apply_are_refused(tmp_path):
     torch.save(own_graphs(), tmp_path / "own.pt")
     for words, message in (
-        (("--split", "scaffold"), "scaffold splits molecules of a table, but these are graphs"),
-        (("--split", "nowhere.json"), "got 'nowhere.json', which is no file"),
-        (("--set", "data.validate_on_test=true"), "validate_on_test goes with folds"),
-        (("--set", "data.fold=seed"), "stratified folds need one target of classes"),
+        (("--split", "scaffold"), "got 'scaffold'; scaffold is for tables of molecules"),
+        (("--split", "nowhere.json"), "or a split file, got 'nowhere.json'"),
+        (("--set", "data.validate_on_test=true"), "validate_on_test: expected a split with folds"),
+        (("--set", "data.fold=seed"), "stratified folds need one target with classes"),
     ):
         with pytest.raises(OsanError, match=message):
             run("train", "own.pt", "--name", message.split()[0], *words, *TINY)
@@ -219,6 +219,6 @@ def test_a_tu_folder_is_predicted_with_the_labels_of_training(tmp_path):
     for more in (4, 7):  # between labels that occurred, and beyond
         write_paths(tmp_path / f"MORE{more}", "MORE", [[1, 2, more]], targets=False)
         with pytest.raises(
-            OsanError, match=rf"MORE_node_labels\.txt: the label {more} did not occur in what the model"
+            OsanError, match=rf"MORE_node_labels\.txt: expected labels that occurred in training, got {more}"
         ):
             run("predict", "runs/tu/seed-0", f"MORE{more}")

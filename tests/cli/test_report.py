@@ -76,17 +76,21 @@ def test_ctrl_c_ends_the_runs_and_says_how_to_go_on(capsys):
         follow(events(), 1)
     assert caught.value.exit_code == 130
     assert ended == [True]
-    assert "osan: interrupted; the same command goes on" in capsys.readouterr().err
+    assert "osan: interrupted; the same command continues" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("sweep", "t_mol", "--seeds", "x"), "--seeds 'x'"),
+        (
+            ("sweep", "t_mol", "--seeds", "x"),
+            "--seeds: expected numbers and ranges such as 0-4 or 0,3,7, got 'x'",
+        ),
         (("sweep", "t_moll"), "did you mean 't_mol'"),
-        (("sweep", "t_mol", "--max-hours", "0"), "--max-hours must be positive"),
+        (("sweep", "t_mol", "--max-hours", "0"), "--max-hours: expected a positive number"),
         (("table", "nothing"), "unknown table 'nothing'"),
-        (("report",), "no folder of runs"),
+        (("sweep", "t_mol", "--only", "zinc*"), "--only: expected a pattern"),
+        (("report",), "runs: expected a folder of runs"),
         (("explain", "nowhere", "0"), "nowhere"),
         (("explain", "nowhere", "0", "--out", "a.doc"), "ends in .svg or .png"),
         (("demo", "--picture", "a.doc"), "ends in .svg or .png"),

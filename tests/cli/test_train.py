@@ -282,14 +282,25 @@ def test_recipe_and_its_name(osan_data, tmp_path):
     assert same["key"] == result["key"]
 
 
+def test_optimizer_schedule_and_logger(tmp_path):
+    words = ("--optimizer", "adamw", "--schedule", "cosine", "--logger", "csv", "--name", "mine")
+    run("train", "planted-motif", "--set", "data.options.num_graphs=30", *words, *TINY)
+    training = settings_of(tmp_path / "runs/mine/seed-0").training
+    assert (training.optimizer, training.schedule) == ("adamw", "cosine")
+    rows = list(csv.DictReader((tmp_path / "runs/mine/seed-0/logs/csv/metrics.csv").open()))
+    assert [float(row["epoch"]) for row in rows] == [0, 1]
+    with pytest.raises(OsanError, match=r"--set training.epochs: expected key=value"):
+        run("train", "planted-motif", "--set", "training.epochs")
+
+
 def test_recipes_are_listed_and_shown(tmp_path):
     listed = json.loads(run("recipes", "--json").stdout)
     assert len({row["key"] for row in listed}) == len(listed) == 193
     assert "ogbg-molesol/gin/baseline" in run("recipes", "--table", "t_mol").stdout
     shown = run("recipes", "show", "zinc/gin/baseline").stdout
     assert shown.startswith("# t_zc: MAE 0.207 ± 0.006 over 5 runs\n")
-    from osan.experiments.recipes import recipe
-    from osan.training.settings import read_settings
+    from osan.experiments import recipe
+    from osan.training.settings_files import read_settings
 
     (tmp_path / "shown.toml").write_text(shown)
     assert read_settings(tmp_path / "shown.toml") == recipe("zinc/gin/baseline").settings
@@ -300,7 +311,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
     [
         (("train",), "expected one of a dataset, --recipe, --settings, --resume; got nothing"),
         (("train", "exp", "--recipe", "exp/gin/baseline"), "got a dataset and --recipe"),
-        (("train", "nowhere.csv"), "'nowhere.csv' is neither a file nor one of"),
+        (("train", "nowhere.csv"), "got 'nowhere.csv'"),
         (("train", "exp", "--subgraphs", "3"), "--subgraphs needs a policy"),
         (
             ("train", "--recipe", "exp/gin/baseline", "--selection", "random"),

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from osan.data import Features, flatten, planted_motif
-from osan.data import cache as store
-from osan.data.cache import Processed
-from osan.data.paths import cache_root, data_root, fingerprint, stage
+from osan.data.published import cache as store
+from osan.data.published.cache import Processed
+from osan.data.published.paths import cache_root, data_root, fingerprint, stage
 from osan.errors import OsanError
 from osan.files import written_whole
 
@@ -130,7 +130,7 @@ def test_folders_come_from_the_argument_then_the_environment(tmp_path, monkeypat
     assert cache_root() == tmp_path / "xdg" / "osan"
     monkeypatch.delenv("OSAN_DATA")
     assert data_root() is None
-    with pytest.raises(OsanError, match="does not exist"):
+    with pytest.raises(OsanError, match="expected an existing folder"):
         data_root(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
     with pytest.raises(OsanError, match="cannot create the cache folder"):

@@ -10,7 +10,7 @@ from torch_geometric.loader import DataLoader
 
 from osan.data import FlatLoader, flatten
 from osan.data.flat import FlatDataset, concatenate
-from osan.data.published import compact
+from osan.data.published.readers import compact
 from osan.errors import OsanError
 
 
@@ -22,7 +22,7 @@ def test_a_dataset_shows_what_it_holds_not_all_of_it():
 
 
 def test_the_flat_loader_says_what_it_takes():
-    with pytest.raises(OsanError, match=r"expected a FlatDataset, got list; osan\.data\.flatten"):
+    with pytest.raises(OsanError, match=r"expected a FlatDataset, got list; convert .* osan\.data\.flatten"):
         FlatLoader([random_graph(0, 3, 4)], batch_size=1)
 
 
@@ -106,18 +106,33 @@ def test_concatenate():
     assert all(torch.equal(joined.tensors[name], whole.tensors[name]) for name in whole.tensors)
 
 
-def test_an_epoch_holds_every_graph_once_in_an_order_fixed_by_the_generator():
+def orders(loader, epochs=1):
+    return [[i for batch in loader for i in batch.graph_id.tolist()] for _ in range(epochs)]
+
+
+def test_an_epoch_holds_every_graph_once_in_an_order_fixed_by_seed_and_epoch():
     flat = flatten([random_graph(i, 2, 1) for i in range(50)])
-    epochs = []
-    for _ in range(2):
-        loader = FlatLoader(flat, 8, shuffle=True, generator=torch.Generator().manual_seed(3))
-        epochs.append([batch.graph_id.tolist() for batch in loader])
-    assert epochs[0] == epochs[1]
-    flattened = [i for batch in epochs[0] for i in batch]
-    assert sorted(flattened) == list(range(50))
-    assert flattened != list(range(50))
-    loader = FlatLoader(flat, 8, shuffle=True)
-    assert [b.graph_id.tolist() for b in loader] != [b.graph_id.tolist() for b in loader]
+    first, second = orders(FlatLoader(flat, 8, shuffle=True, seed=3), epochs=2)
+    assert sorted(first) == sorted(second) == list(range(50))
+    assert len({tuple(first), tuple(second), tuple(range(50))}) == 3
+    assert orders(FlatLoader(flat, 8, shuffle=True, seed=3)) == [first]
+    assert orders(FlatLoader(flat, 8, shuffle=True, seed=3, epoch=lambda: 1)) == [second]
+    assert orders(FlatLoader(flat, 8, shuffle=True, seed=4)) != [first]
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    orders(FlatLoader(flat, 8, shuffle=True))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_with_tensors_keeps_the_subset():
+    flat = flatten([random_graph(i, 3, 2) for i in range(4)])
+    part = flat.subset(torch.tensor([2, 0]))
+    y = torch.arange(4.0).reshape(4, 1)
+    assert part.with_tensors(y=y).y.tolist() == [[2.0], [0.0]]
+    assert "edge_attr" not in part.with_tensors(edge_attr=None).tensors
+    assert set(part.tensors) == set(flat.tensors)
+    with pytest.raises(OsanError, match="y: expected 4 rows, got 2"):
+        part.with_tensors(y=y[:2])
 
 
 def test_vertices_without_features_get_one_constant_label():
@@ -128,21 +143,24 @@ def test_vertices_without_features_get_one_constant_label():
 @pytest.mark.parametrize(
     ("graphs", "message"),
     [
-        ([], "there are no graphs"),
-        ([Data(x=torch.ones(2, 1))], "no edge_index"),
+        ([], "graphs: expected at least one, got none"),
+        ([Data(x=torch.ones(2, 1))], "graph 0: expected edge_index"),
         (
             [random_graph(0, 2, 1), Data(x=torch.ones(2, 3), edge_index=torch.zeros(2, 0, dtype=torch.long))],
             "graph 1",
         ),
         (
             [random_graph(0, 2, 1), random_graph(1, 2, 1).update({"x": torch.ones(2, 4)})],
-            r"graph 1: x must have shape \('rows', 3\)",
+            r"graph 1: expected x of shape \('rows', 3\)",
         ),
         (
             [random_graph(0, 2, 1).update({"edge_index": torch.tensor([[0], [5]])})],
-            "graph 0: edge_index joins 0 and 5",
+            "graph 0: expected vertices from 0 to 1, got the arc 0, 5",
         ),
-        ([random_graph(0, 2, 1).update({"edge_attr": torch.ones(4, 2)})], "edge_attr has 4 rows where 1"),
+        (
+            [random_graph(0, 2, 1).update({"edge_attr": torch.ones(4, 2)})],
+            "expected 1 rows, got 4",
+        ),
     ],
 )
 def test_graphs_that_do_not_fit_together(graphs, message):
@@ -152,11 +170,11 @@ def test_graphs_that_do_not_fit_together(graphs, message):
 
 def test_wrong_requests():
     flat = flatten([random_graph(0, 2, 1)])
-    with pytest.raises(OsanError, match="batch_size must be at least 1, got 0"):
+    with pytest.raises(OsanError, match="batch_size: expected at least 1, got 0"):
         FlatLoader(flat, 0)
-    with pytest.raises(OsanError, match="the graphs 0 to 0"):
+    with pytest.raises(OsanError, match="index: expected graphs from 0 to 0, got 1"):
         flat.subset(torch.tensor([1]))
-    with pytest.raises(OsanError, match="empty index"):
+    with pytest.raises(OsanError, match="index: expected at least one graph"):
         flat.subset(torch.tensor([], dtype=torch.long))
-    with pytest.raises(OsanError, match="vertex_ptr must ascend"):
+    with pytest.raises(OsanError, match="vertex_ptr: expected ascending numbers"):
         FlatDataset(flat.tensors, torch.tensor([0, -2]), flat.edge_ptr)

@@ -99,10 +99,10 @@ def test_single_missing_targets_stay_missing_and_do_not_count(tmp_path):
 
 
 def test_molecules_without_atoms_and_empty_files(tmp_path):
-    with pytest.raises(OsanError, match=r"none of its 2 rows can be used \(line 2: unreadable SMILES"):
+    with pytest.raises(OsanError, match=r"usable row, got 0 of 2 \(line 2: unreadable SMILES"):
         load_table(write(tmp_path / "a.csv", [("xyz", 1), ("C", "")]), rejected=tmp_path / "rejected.csv")
     assert (tmp_path / "rejected.csv").exists()
-    with pytest.raises(OsanError, match=r"none of its 0 rows can be used \(it has no rows\)"):
+    with pytest.raises(OsanError, match=r"usable row, got 0 of 0 \(it has no rows\)"):
         load_table(write(tmp_path / "a.csv", []))
 
 
@@ -134,7 +134,7 @@ def test_splits(tmp_path):
     path = write(tmp_path / "b.csv", [(s, i) for i, s in enumerate(rings)])
     scaffold = load_table(path, split="scaffold")
     assert sorted(scaffold.train.ids.tolist()) == list(range(8))
-    with pytest.raises(OsanError, match="no column 'nope'"):
+    with pytest.raises(OsanError, match="expected one column 'nope', got 0"):
         load_table(path, split="nope")
 
 
@@ -144,12 +144,16 @@ def test_splits(tmp_path):
         ([("C", "1"), ("N", "abc")], {}, r"a\.csv, line 3, column y: expected a number, got 'abc'"),
         ([("C", "1"), ("N", "2")], {"kind": "binary"}, r"a\.csv, line 3, column y: expected 0 or 1, got '2'"),
         ([("C", "a"), ("N", "a")], {"kind": "multiclass"}, "at least two classes"),
-        ([("C", "1")], {"kind": "nope"}, "kind must be regression, binary or multiclass, got 'nope'"),
-        ([("C", "1")], {"targets": "z"}, "no column 'z'"),
+        ([("C", "1")], {"kind": "nope"}, "kind: expected regression, binary or multiclass, got 'nope'"),
+        ([("C", "1")], {"targets": "z"}, "expected one column 'z', got 0"),
         ([("C", "1")], {"targets": []}, "at least one column"),
-        ([("C", "1")], {"targets": ["y", "y"]}, "asked for twice"),
-        ([("C", "1")], {"targets": ["y", "smiles"], "kind": "multiclass"}, "twice|one target column"),
-        ([("C", "1"), ("N", "2")], {}, "a split needs at least 3 graphs, got 2"),
+        ([("C", "1")], {"targets": ["y", "y"]}, "columns: expected different names"),
+        (
+            [("C", "1")],
+            {"targets": ["y", "smiles"], "kind": "multiclass"},
+            "different names|one column",
+        ),
+        ([("C", "1"), ("N", "2")], {}, "split: expected at least 3 graphs, got 2"),
     ],
 )
 def test_wrong_requests_and_mixed_types(tmp_path, rows, options, message):

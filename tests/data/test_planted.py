@@ -4,7 +4,7 @@ import networkx as nx
 import pytest
 from torch_geometric.utils import to_networkx
 
-from osan.data.planted import planted_motif
+from osan.data.generated.planted import planted_motif
 from osan.errors import OsanError
 
 

@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from osan.data import flatten, published
+from osan.data import flatten
+from osan.data.published import readers
 from osan.data.summary import statistics
 
 
@@ -124,9 +125,9 @@ def test_the_subset_of_a_full_qm9_folder(real, osan_data, tmp_path, monkeypatch)
     rows = raw.joinpath("gdb9.sdf.csv").read_text().splitlines(keepends=True)[:61]
     (tmp_path / "raw" / "gdb9.sdf.csv").write_text("".join(rows))
     (tmp_path / "raw" / "uncharacterized.txt").write_bytes(raw.joinpath("uncharacterized.txt").read_bytes())
-    monkeypatch.setattr(published, "CHARACTERIZED", 60)
-    monkeypatch.setattr(published, "SUBSET", (10, 6, 4))
-    small = published.read_qm9(tmp_path)
+    monkeypatch.setattr(readers, "CHARACTERIZED", 60)
+    monkeypatch.setattr(readers, "SUBSET", (10, 6, 4))
+    small = readers.read_qm9(tmp_path)
     assert {part: len(index) for part, index in small.indices.items()} == {"train": 10, "val": 6, "test": 4}
     whole = real("qm9").train
     for graph, i in zip(small.graphs, np.random.RandomState(42).permutation(60), strict=False):
@@ -138,7 +139,7 @@ def test_a_molecule_of_qm9_without_any_flag(tmp_path):
     """Methane, whose carbon is sp3, and a hydrogen molecule, of which there is nothing to say."""
     from rdkit import Chem
 
-    from osan.data.qm9 import atom_flags
+    from osan.data.published.qm9 import atom_flags
 
     with Chem.SDWriter(str(tmp_path / "two.sdf")) as writer:
         for smiles in ("C", "[H][H]"):

@@ -30,7 +30,7 @@ def test_subset_split():
     split = subset_split(100, (10, 3, 2), seed=5)
     assert [len(part) for part in split.values()] == [10, 3, 2]
     assert len(set(torch.cat(list(split.values())).tolist())) == 15
-    with pytest.raises(OsanError, match="cannot draw 15 graphs out of 14"):
+    with pytest.raises(OsanError, match="expected at least 15 graphs, got 14"):
         subset_split(14, (10, 3, 2), seed=5)
 
 
@@ -49,9 +49,9 @@ def test_stratified_folds_are_those_of_scikit_learn(fold, seed):
 
 
 def test_stratified_needs_enough_of_every_class():
-    with pytest.raises(OsanError, match="two classes of at least 10"):
+    with pytest.raises(OsanError, match="at least two classes of 10 graphs each"):
         stratified_fold(torch.tensor([0] * 50 + [1] * 9), 0, 0)
-    with pytest.raises(OsanError, match="from 0 to 9, got 10"):
+    with pytest.raises(OsanError, match="fold: expected 0 to 9, got 10"):
         stratified_fold(torch.tensor([0, 1] * 50), 10, 0)
 
 
@@ -76,7 +76,7 @@ def test_given_split():
         "val": [1],
         "test": [2],
     }
-    with pytest.raises(OsanError, match="file, line 4: the split must be train, val or test, got 'x'"):
+    with pytest.raises(OsanError, match="file, line 4: expected train, val or test, got 'x'"):
         given_split(["train", "val", "x"], "file", [2, 3, 4])
     with pytest.raises(OsanError, match="the test part of the split is empty"):
         given_split(["train", "val"], "file", [2, 3])

@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from osan.data.table import number, read_table
+from osan.data.formats.table import has_column, number, read_table
 from osan.errors import OsanError
 
 
@@ -61,16 +61,16 @@ def test_decimal_commas_only_where_semicolons_separate():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", r"a\.csv, line 1: the file is empty"),
-        (b"x,y\n1,2\n", r"a\.csv, line 1: no column 'smiles'; the header has x, y"),
-        (b"smiles,smiles\n1,2\n", "more than one column 'smiles'"),
+        (b"", r"a\.csv, line 1: expected a header, got an empty file"),
+        (b"x,y\n1,2\n", r"a\.csv, line 1: expected one column 'smiles', got 0 in the header x, y"),
+        (b"smiles,smiles\n1,2\n", "expected one column 'smiles', got 2 in the header"),
         (b"smiles,y\nC,1\nC\n", r"a\.csv, line 3: expected 2 fields as in the header, got 1"),
         (b"smiles,y\nC,1,2\n", r"a\.csv, line 2: expected 2 fields as in the header, got 3"),
         (b'smiles,y\nC,1\nC,"2\n', r"a\.csv, line 3: broken CSV"),
         (b'smiles,y\nC,1\n"C"x,2\n', r"a\.csv, line 3: broken CSV"),
-        (b"smiles,y\nC,1\n\xe9,2\n", r"a\.csv, line 3: not UTF-8 text \(byte 0xe9\)"),
-        (b"\xff\xfes\0m\0", r"a\.csv, line 1: no column 'smiles'; the header has sm"),
-        (b"\xff\xfes\0m", r"a\.csv: UTF-16 text that is cut off"),
+        (b"smiles,y\nC,1\n\xe9,2\n", r"a\.csv, line 3: expected UTF-8 text, got byte 0xe9"),
+        (b"\xff\xfes\0m\0", r"a\.csv, line 1: expected one column 'smiles', got 0 in the header sm"),
+        (b"\xff\xfes\0m", r"a\.csv: expected UTF-16 text, but it is cut off"),
     ],
 )
 def test_malformed_csv(tmp_path, content, message):
@@ -110,11 +110,11 @@ def test_parquet(tmp_path):
     whole = read_table(tmp_path / "a.parquet", ["smiles", "y"], whole=True)
     assert (whole.columns, whole.header) == (read.columns, ["smiles", "y", "other"])
     assert whole.rows == [["C", "1.5", "1"], ["", "", "2"], ["N", "2.0", "3"]]
-    with pytest.raises(OsanError, match="no single column 'z'; the file has smiles, y, other"):
+    with pytest.raises(OsanError, match="expected one column 'z', got the columns smiles, y, other"):
         read_table(tmp_path / "a.parquet", ["z"])
     content = (tmp_path / "a.parquet").read_bytes()
     for broken in (b"", b"PAR1", content[: len(content) // 2], b"x" * 100):
-        with pytest.raises(OsanError, match="not a readable Parquet file"):
+        with pytest.raises(OsanError, match="expected a readable Parquet file"):
             read_table(write(tmp_path, broken, "b.parquet"), ["smiles"])
 
 
@@ -122,3 +122,21 @@ def test_parquet(tmp_path):
 def test_not_a_number(text):
     with pytest.raises(OsanError, match="file, line 3: expected a"):
         number(text, "file, line 3")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.parquet"])
+def test_has_column_reads_the_header_only(tmp_path, name, monkeypatch):
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    path, cut = tmp_path / name, "\t" if name == "a.tsv" else ";"
+    text = f'\ufeff"smi\nles"{cut} y{cut}z{cut}z\n' + f"C{cut}1{cut}2{cut}3\n" * 3000 + "broken"
+    if name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode())[:-9])
+    elif name == "a.parquet":
+        parquet.write_table(arrow.table([[1]] * 4, names=["smi\nles", "y", "z", "z"]), path)
+    else:
+        path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr("osan.data.formats.table._HEADER", 200)
+    assert [has_column(path, column) for column in ("smi\nles", "y", "z", "C")] == [True, True, False, False]
+    assert not has_column(tmp_path / "none.csv", "y")

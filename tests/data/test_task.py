@@ -30,9 +30,9 @@ def test_normalization_leaves_missing_values_out():
 
 
 def test_features_are_one_thing_or_the_other():
-    with pytest.raises(OsanError, match="either sizes or a width"):
+    with pytest.raises(OsanError, match="either sizes or width"):
         Features(sizes=(2,), width=3)
-    with pytest.raises(OsanError, match="either sizes or a width"):
+    with pytest.raises(OsanError, match="either sizes or width"):
         Features()
 
 

@@ -89,8 +89,8 @@ def test_a_small_file(sat_folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD.replace(b"2 1\n0", b"2 5\n0"), "classes must be 0 and 1"),
-        (GOOD.replace(b"0 0\n", b"7 0\n"), "vertex labels must be 0 and 1"),
+        (GOOD.replace(b"2 1\n0", b"2 5\n0"), "expected the classes 0 and 1"),
+        (GOOD.replace(b"0 0\n", b"7 0\n"), "expected the vertex labels 0 and 1"),
         (GOOD[:20], r"EXP.txt, line \d"),
         (GOOD.replace(b"1 1 1\n", b"1 1 9\n"), "line 8"),
         (b"\xff" + GOOD, "line 1"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch_geometric.datasets import TUDataset
 
 from osan.data import load_graphs
-from osan.data.published import loader
-from osan.data.tu import check_tu, read_tu
+from osan.data.formats.tu import check_tu, read_tu
+from osan.data.published.readers import loader
 from osan.errors import OsanError
 
 
@@ -51,18 +51,38 @@ def edit(path, line, text):
 @pytest.mark.parametrize(
     ("file", "line", "text", "message"),
     [
-        ("A", 3, "1, 9999", "T_A.txt, line 3: joins 1 and 9999, but the vertices are 1 to"),
-        ("A", 3, "0, 1", "T_A.txt, line 3: joins 0 and 1"),
-        ("A", 2, "1, 40", "T_A.txt, line 2: joins vertex 1 of graph 1 and vertex 40 of graph"),
+        ("A", 3, "1, 9999", r"T_A.txt, line 3: expected vertices from 1 to \d+, got the arc 1, 9999"),
+        ("A", 3, "0, 1", r"T_A.txt, line 3: expected vertices from 1 to \d+, got the arc 0, 1"),
+        (
+            "A",
+            2,
+            "1, 40",
+            "T_A.txt, line 2: expected arcs within a graph, got one from vertex 1 of graph 1 to vertex 40",
+        ),
         ("A", 2, "1", "T_A.txt, line 2: expected 2 values, got 1"),
         ("A", 2, "1, b", "T_A.txt, line 2: expected integers separated by commas, got '1, b'"),
         ("A", 2, None, "T_edge_labels.txt, line"),
-        ("graph_indicator", 1, "2", "T_graph_indicator.txt, line 1: graph 2 follows graph nothing"),
-        ("graph_indicator", 20, "1", "T_graph_indicator.txt, line 20: graph 1 follows graph"),
+        (
+            "graph_indicator",
+            1,
+            "2",
+            "T_graph_indicator.txt, line 1: expected graphs in the order 1, 2, ..., got 2 after nothing",
+        ),
+        (
+            "graph_indicator",
+            20,
+            "1",
+            "T_graph_indicator.txt, line 20: expected graphs in the order 1, 2, ..., got 1 after",
+        ),
         ("graph_indicator", 20, "99", "T_graph_indicator.txt, line 20"),
         ("node_labels", 5, None, "T_node_labels.txt, line"),
         ("node_labels", 5, "1.5", "T_node_labels.txt, line 5: expected integers"),
-        ("node_labels", 5, "9999", r"T_node_labels\.txt, line 5: the label 9999 is 4096 or more above"),
+        (
+            "node_labels",
+            5,
+            "9999",
+            r"T_node_labels\.txt, line 5: expected labels less than 4096 above the smallest one, got 9999",
+        ),
         ("graph_attributes", 4, "1,2", "T_graph_attributes.txt, line 4: expected 3 values, got 2"),
         ("graph_attributes", 4, "1,nan,2", "T_graph_attributes.txt, line 4: expected numbers"),
         (
@@ -84,7 +104,9 @@ def test_a_last_line_that_pyg_would_drop(write_tu, tmp_path):
     write_tu(tmp_path / "T", "T", 10)
     path = tmp_path / "T" / "T_graph_attributes.txt"
     path.write_text(path.read_text().rstrip("\n"))
-    with pytest.raises(OsanError, match=r"T_graph_attributes\.txt, line 10: the last line must end"):
+    with pytest.raises(
+        OsanError, match=r"T_graph_attributes\.txt, line 10: expected a line break at the end"
+    ):
         read_tu(tmp_path / "T")
 
 
@@ -143,7 +165,9 @@ def test_labels_get_the_columns_of_another_folder(write_tu, tmp_path):
     assert trained.tensors["x"].tolist() == np.eye(6)[written["labels"]].tolist()
 
     edit(tmp_path / "F" / "F_node_labels.txt", 4, "6")
-    with pytest.raises(OsanError, match=r"F_node_labels\.txt: the label 6 did not occur"):
+    with pytest.raises(
+        OsanError, match=r"F_node_labels\.txt: expected labels that occurred in training, got 6"
+    ):
         read_tu(tmp_path / "F", alphabets, targets=False)
     (tmp_path / "F" / "F_node_labels.txt").unlink()
     with pytest.raises(OsanError, match=r"F_node_labels\.txt: expected 1 label\(s\) per line.* got 0"):

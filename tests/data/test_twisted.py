@@ -8,7 +8,7 @@ import pytest
 
 from osan import wl
 from osan.data import load, twisted_pairs
-from osan.data.twisted import feedback_vertex_number, num_colors, twisted_bases
+from osan.data.generated.twisted import feedback_vertex_number, num_colors, twisted_bases
 from osan.errors import OsanError
 from osan.graphs import Graph
 
@@ -84,11 +84,11 @@ def test_three_separates_the_third_family():
 
 
 def test_two_joined_triangles_show_why_the_base_must_be_biconnected():
-    from osan.graphs import cfi_graphs
+    from osan.graphs import cfi_pair
 
     base = nx.Graph([(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)])
     assert feedback_vertex_number(base) == 2
-    assert wl.distinguishes(*cfi_graphs(base), "oswl", k=1)
+    assert wl.distinguishes(*cfi_pair(base), "oswl", k=1)
 
 
 def test_equal_seeds_give_equal_pairs_and_colors_stay_in_range():
@@ -124,7 +124,7 @@ def test_task_has_every_graph_in_every_split():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be from 1 to 3, got 0"),
+        ({"k": 0}, "k: expected 1 to 3, got 0"),
         ({"k": 4}, "got 4"),
         ({"copies": 2}, "at least 3"),
         ({"num_pairs": 0}, "at least 1"),

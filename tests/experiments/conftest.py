@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from osan.data import Normalization, Task, load, published
-from osan.data.loading import find, prepare
+from osan.data import Normalization, Task, load
+from osan.data.published import readers
+from osan.data.published.loading import find, prepare
 from osan.data.task import make_task
 from osan.training.settings import Settings
 
@@ -69,7 +70,7 @@ def few(osan_data: Path, tmp_path_factory: pytest.TempPathFactory):
         # The published splits have 12 000 graphs; here each gets a third of twelve.
         source = find(name)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(published, "SUBSET", (4, 4, 4))
+            patched.setattr(readers, "SUBSET", (4, 4, 4))
             made = prepare(source, small, cache_folder)
         made = source.options["distances"](made) if distances else made
         parts = {part: torch.arange(i, 12, 3) for i, part in enumerate(("train", "val", "test"))}

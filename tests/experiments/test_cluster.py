@@ -5,7 +5,7 @@ import json
 import pytest
 
 from osan.errors import OsanError
-from osan.experiments.sweep import plan, run_locally
+from osan.experiments import missing_jobs, run_locally
 from osan.training.settings import validated
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'osan[ray]'")
@@ -44,12 +44,12 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
 
     own = tmp_path / "own.g6"
     own.write_text("Bw\n")
-    jobs = plan([tiny("a"), tiny("b", dataset=str(own), options={})], [0], tmp_path / "runs")
+    jobs = missing_jobs([tiny("a"), tiny("b", dataset=str(own), options={})], [0], tmp_path / "runs")
     ended = [e for e in run_on_ray(jobs, cluster) if e.state not in ("started", "running")]
     assert {str(e.job): e.state for e in ended} == {"a seed 0": "finished", "b seed 0": "failed"}
     assert json.loads((jobs[1].folder / "failed.json").read_text())["error"]
     # The same run without a cluster, in a process like those of the cluster.
-    (alone,) = plan([tiny("a")], [0], tmp_path / "here")
+    (alone,) = missing_jobs([tiny("a")], [0], tmp_path / "here")
     list(run_locally([alone], parallel=1, threads=1))
     here, there = (json.loads((job.folder / "result.json").read_text()) for job in (alone, jobs[0]))
     assert (there["value"], there["validation"]) == pytest.approx(
@@ -60,5 +60,5 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
 def test_nobody_at_the_address(tmp_path):
     from osan.experiments.cluster import run_on_ray
 
-    with pytest.raises(OsanError, match=r"--ray localhost:1: no cluster answers there"):
-        list(run_on_ray(plan([tiny("a")], [0], tmp_path), "localhost:1"))
+    with pytest.raises(OsanError, match="ray: expected the address of a running cluster, got 'localhost:1'"):
+        list(run_on_ray(missing_jobs([tiny("a")], [0], tmp_path), "localhost:1"))

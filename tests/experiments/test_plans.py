@@ -3,8 +3,8 @@
 import pytest
 
 from osan.errors import OsanError
+from osan.experiments import recipes, settings_named
 from osan.experiments.plans import plan_jobs, read_plan
-from osan.experiments.recipes import recipes, settings_named
 
 PLAN = """
 [[groups]]
@@ -55,7 +55,7 @@ def test_every_recipe_is_found_by_its_key_and_by_its_parts(monkeypatch):
     known = dict(recipes())
     assert all(settings_named(key) == recipe.settings for key, recipe in known.items())
     # Read from the parts alone, as a run that the paper does not have.
-    monkeypatch.setattr("osan.experiments.recipes.recipes", dict)
+    monkeypatch.setattr("osan.experiments.protocols.recipes", dict)
     assert all(settings_named(key) == recipe.settings for key, recipe in known.items())
 
 
@@ -104,23 +104,29 @@ set = {{"data.targets" = ["logS"], "data.split" = "part"}}
     [
         (
             "[[groups]]\nruns = ['nowhere.csv/gin/baseline']",
-            "'nowhere.csv' is neither a file nor one of zinc",
+            "planted-motif, got 'nowhere.csv'",
         ),
         (
             "[[groups]]\nruns = ['a/b.csv/gin/imle/delete-1-edge/x3']",
-            "'a/b.csv' is neither a file nor one of",
+            "got 'a/b.csv'",
         ),
         (
             "[[groups]]\nruns = ['exp/gin/baseline']\nset = {'data.dataset' = 'expp'}",
-            "'expp' is neither a file",
+            "got 'expp'; did you mean 'exp'?",
         ),
         ("[[groups]]\nruns = ['a/b.csv/gin/baselin']", "unknown recipe 'a/b.csv/gin/baselin'"),
-        ("[[groups]]\nruns = ['a/b.csv/gn/baseline']", "network: expected gin, gcn or pna, got 'gn'"),
+        (
+            "[[groups]]\nruns = ['a/b.csv/gn/baseline']",
+            "network: expected gin, gcn, pna or an architecture for a/b.csv, got 'gn'",
+        ),
         ("groups = [", "not valid TOML"),
         ("[[group]]\nruns = []", "unknown key 'group'; did you mean 'groups'"),
         ("[[groups]]\nruns = ['exp/gin/baselin']", "group 1: unknown recipe 'exp/gin/baselin'; did you mean"),
         ("[[groups]]\nruns = ['exp/gin/imle/delete-1-vertx/x3']", "group 1: policy"),
-        ("[[groups]]\nruns = ['exp/gin/baseline']\nseeds = '3-1'", "group 1: --seeds '3-1'"),
+        (
+            "[[groups]]\nruns = ['exp/gin/baseline']\nseeds = '3-1'",
+            "plan.toml, group 1: seeds: expected ranges from low to high, got '3-1'",
+        ),
         (
             "[[groups]]\nruns = ['exp/gin/baseline']\nset = {'network.widht' = 3}",
             "did you mean 'network.width'",
@@ -128,7 +134,7 @@ set = {{"data.targets" = ["logS"], "data.split" = "part"}}
         (
             PLAN
             + "[[groups]]\nruns = ['zinc/gin/baseline']\nset = {'network.width' = 3}\nname = 'width-64'\n",
-            "group 4: zinc/gin/baseline/width-64 stands there twice with other settings: network.width: 3",
+            "group 4: zinc/gin/baseline/width-64: expected the same settings as above, got network.width: 3",
         ),
         (
             "[[groups]]\nrun = ['exp/gin/baseline']",

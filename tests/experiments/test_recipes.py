@@ -6,16 +6,17 @@ from dataclasses import replace
 import pytest
 import torch
 
-from osan.data.loading import find
+from osan.data import FlatLoader
+from osan.data.published.loading import find
 from osan.errors import OsanError
+from osan.experiments import recipe, recipes, settings_for
 from osan.experiments.figures import paper_rows, tables
-from osan.experiments.recipes import recipe, recipes, settings_for
 from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
-from osan.training.batches import Batches
 from osan.training.build import build
-from osan.training.evaluation import predictions, scores
-from osan.training.module import Learner, decay_factor
+from osan.training.evaluation import predict, scores
+from osan.training.module import Learner
+from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo
 
 
@@ -29,7 +30,7 @@ def test_every_recipe_trains_and_evaluates(key, few):
     learner = Learner(build(settings, info), settings, info)
     before = {name: value.clone() for name, value in learner.model.named_parameters()}
     optimizer = learner.configure_optimizers()
-    for step, batch in enumerate(Batches(task.train, 2, lambda: 0)):
+    for step, batch in enumerate(FlatLoader(task.train, 2, True, epoch=lambda: 0)):
         optimizer.zero_grad()
         learner.training_step(batch, step).backward()
         optimizer.step()
@@ -38,7 +39,7 @@ def test_every_recipe_trains_and_evaluates(key, few):
              if not torch.equal(value, before[name])}  # fmt: skip
     # Learned selection may get no gradient within two steps, if no choice would change; the rest has to move.
     assert moved & {"downstream", "network"}
-    prediction = predictions(learner, task.test, 2, samples=1)
+    prediction = predict(learner, task.test, 2, samples=1)
     assert prediction.shape == (len(task.test), task.num_targets)
     assert prediction.isfinite().all()
     reached = scores(prediction, task.test.y, info)
@@ -54,6 +55,11 @@ def test_every_row_that_the_authors_ran_has_one_recipe():
     assert sum(behind.values()) == len(rows)
     quoted = {row.method for row in paper_rows() if row.quoted}
     assert quoted == {"GIN", "GIN + ID-GNN", "DropEdge", "PPGN", "CIN", "PNA", "DGN", "HIMP", "GNS"}
+
+
+def test_keys_are_the_names_of_the_settings():
+    """Keys are listed without building settings."""
+    assert [each.settings.name for each in recipes().values()] == list(recipes())
 
 
 def test_rows_of_one_recipe_report_one_figure():
@@ -148,7 +154,8 @@ def test_protocols_of_the_appendix():
         training = each.settings.training
         assert (training.batch_size, training.patience) == (batch, patience)
         assert (training.min_epochs, training.epochs) == (least, most)
-        rates = [decay_factor(training, epoch) for epoch in range(most)]
+        given = training.model_dump(include={"decay", "milestones", "decay_every"})
+        rates = [steps(Moment(epoch, most, epoch, most), **given)[0] for epoch in range(most)]
         assert rates == pytest.approx([decay ** sum(e <= epoch for e in epochs) for epoch in range(most)])
         # Adam with its default rate for both parts, the decay for the downstream part alone.
         assert training.learning_rate == training.upstream_learning_rate == 1e-3
@@ -157,9 +164,9 @@ def test_protocols_of_the_appendix():
 def test_unknown_recipes_and_networks():
     with pytest.raises(OsanError, match="did you mean 'zinc/gin/baseline'"):
         recipe("zinc/gin/base")
-    with pytest.raises(OsanError, match="no network 'pna' for exp; it has gin"):
+    with pytest.raises(OsanError, match="network: expected gin or an architecture for exp, got 'pna'"):
         settings_for("exp", downstream="pna")
-    with pytest.raises(OsanError, match="expected gin, gcn or pna, got 'gat'"):
+    with pytest.raises(OsanError, match="expected gin, gcn, pna or an architecture for csl, got 'gat'"):
         settings_for("csl", downstream="gat")
 
 

@@ -15,16 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
-from osan.experiments import worker
+from osan.experiments import find_recipes, recipes, worker
 from osan.experiments.figures import paper_rows
-from osan.experiments.recipes import recipes
 from osan.experiments.sweep import (
     Job,
-    chosen_recipes,
     concluded,
     epochs_done,
+    missing_jobs,
     parse_seeds,
-    plan,
     run_locally,
 )
 from osan.training.settings import Settings, validated
@@ -56,7 +54,7 @@ def test_seeds_in_any_notation(seeds):
 
 @pytest.mark.parametrize("text", ["", "a", "1-", "-1", "3-1", "1,,2", "1.5"])
 def test_wrong_seeds(text):
-    with pytest.raises(OsanError, match="--seeds"):
+    with pytest.raises(OsanError, match="seeds: expected"):
         parse_seeds(text)
 
 
@@ -64,23 +62,23 @@ def test_recipes_of_a_table_are_its_own_rows():
     for table in {row.table for row in paper_rows()}:
         expected = {(r.method, r.operation, r.type, r.size, r.subgraphs) for r in paper_rows()
                     if r.table == table and not r.quoted}  # fmt: skip
-        found = {(r.method, r.operation, r.type, r.size, r.subgraphs) for recipe in chosen_recipes(table)
+        found = {(r.method, r.operation, r.type, r.size, r.subgraphs) for recipe in find_recipes(table)
                  for r in recipe.rows if r.table == table}  # fmt: skip
         assert found == expected
-    assert len(chosen_recipes("all")) == len(recipes())
-    assert all("/random/" in recipe.key for recipe in chosen_recipes("t_mol", "random"))
+    assert len(find_recipes("all")) == len(recipes())
+    assert all("/random/" in recipe.key for recipe in find_recipes("t_mol", "random"))
 
 
 def test_unknown_names():
     with pytest.raises(OsanError, match="did you mean 'tab:exp'"):
-        chosen_recipes("tab:ex")
-    with pytest.raises(OsanError, match="matches none of the 5 recipes"):
-        chosen_recipes("exp", "zinc*")
+        find_recipes("tab:ex")
+    with pytest.raises(OsanError, match="matches one of 5 recipes"):
+        find_recipes("exp", "zinc*")
 
 
 def test_plan_leaves_out_what_is_finished(tmp_path):
     a, b = tiny("x/a"), tiny("x/b")
-    assert [str(job) for job in plan([a, b], [0, 1], tmp_path)] == [
+    assert [str(job) for job in missing_jobs([a, b], [0, 1], tmp_path)] == [
         "x/a seed 0",
         "x/b seed 0",
         "x/a seed 1",
@@ -89,7 +87,7 @@ def test_plan_leaves_out_what_is_finished(tmp_path):
     finished = tmp_path / "x" / "b" / "seed-0"
     finished.mkdir(parents=True)
     (finished / "result.json").write_text("{}")
-    jobs = plan([a, b], [0, 1], tmp_path)
+    jobs = missing_jobs([a, b], [0, 1], tmp_path)
     assert [str(job) for job in jobs] == ["x/a seed 0", "x/a seed 1", "x/b seed 1"]
     assert jobs[0].folder == tmp_path / "x" / "a" / "seed-0"
 
@@ -110,7 +108,7 @@ def swept(tmp_path_factory):
     own = folder / "own.g6"
     own.write_text("Bw\n")  # no labels: this run fails when it reads its data
     settings = [tiny("bad", dataset=str(own), options={}), tiny("good", epochs=12)]
-    jobs = plan(settings, [0], folder / "runs")
+    jobs = missing_jobs(settings, [0], folder / "runs")
     return folder / "runs", settings, jobs, list(run_locally(jobs, 2, 1))
 
 
@@ -124,7 +122,7 @@ def test_a_failure_does_not_stop_the_rest(swept):
     assert "\n" not in error
     assert "label" in error
     # The next sweep has the failed one left, not the finished one.
-    assert plan(settings, [0], runs) == [bad]
+    assert missing_jobs(settings, [0], runs) == [bad]
 
 
 @pytest.mark.parametrize("handler", [signal.default_int_handler, signal.SIG_IGN], ids=["", "ignored"])
@@ -132,7 +130,7 @@ def test_a_deadline_leaves_runs_to_be_continued(tmp_path, request, handler):
     """Also where Ctrl-C is ignored, as in jobs that a shell runs in the background."""
     before = signal.signal(signal.SIGINT, handler)
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
-    jobs = plan([tiny("long", epochs=100_000), tiny("never")], [0], tmp_path)
+    jobs = missing_jobs([tiny("long", epochs=100_000), tiny("never")], [0], tmp_path)
     events = list(run_locally(jobs, 1, 1, deadline=time.monotonic() + 2.0))
     assert [e.state for e in events if e.state != "running"] == ["started", "interrupted"]
     assert not (jobs[0].folder / "failed.json").exists()
@@ -165,7 +163,7 @@ def run_until(jobs, epochs):
 
 def test_interrupted_killed_and_continued_to_the_same_result(swept, tmp_path):
     _, settings, (_, reference), _ = swept
-    jobs = plan(settings[1:], [0], tmp_path)
+    jobs = missing_jobs(settings[1:], [0], tmp_path)
     folder = jobs[0].folder
     run_until(jobs, 1)
     assert not (folder / "failed.json").exists()

@@ -102,7 +102,7 @@ def test_networkx_labels_directions_and_multiplicity():
     assert as_graph(nx.path_graph(3)).vertex_labels is None
     bad = nx.path_graph(2)
     bad.nodes[1]["label"] = [1]
-    with pytest.raises(OsanError, match="'label' of entry 1 is a list; a label must be hashable"):
+    with pytest.raises(OsanError, match="vertex labels: expected hashable labels"):
         as_graph(bad)
 
 
@@ -121,7 +121,7 @@ def test_pyg_labels_are_rows():
     assert as_graph(data, directed=True).edges.tolist() == edge_index.t().tolist()
     data.edge_attr = torch.tensor([4, 6, 5, 5])
     assert as_graph(data).directed
-    with pytest.raises(OsanError, match=r"the arc 0 -> 1 \(column 0 of edge_index\) has no reverse"):
+    with pytest.raises(OsanError, match=r"got none for 0 -> 1 \(column 0 of edge_index\)"):
         as_graph(data, directed=False)
 
 
@@ -134,13 +134,16 @@ def test_pyg_feature_types(dtype):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (Data(num_nodes=2), "edge_index is missing"),
+        (Data(num_nodes=2), r"edge_index: expected shape \(2, m\), got None"),
         (Data(edge_index=torch.zeros(3, 2, dtype=torch.long)), r"edge_index: expected shape \(2, m\)"),
         (Data(edge_index=torch.zeros(2, 2), num_nodes=1), "edge_index: expected integers, got float64"),
-        (Data(edge_index=torch.tensor([[0], [5]]), num_nodes=2), "joins 0 and 5"),
+        (
+            Data(edge_index=torch.tensor([[0], [5]]), num_nodes=2),
+            "expected vertices from 0 to 1, got 0 and 5",
+        ),
         (
             Data(x=torch.tensor([[float("nan")]]), edge_index=torch.zeros(2, 0, dtype=torch.long)),
-            "attribute x holds NaN",
+            "attribute x: expected values that equal themselves, got NaN",
         ),
         (
             Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), edge_attr=torch.ones(2, 1)),
@@ -161,8 +164,8 @@ def test_what_is_no_graph(data, message):
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
-        ("EhEG", "decode_graph6 reads graph6"),
-        ([(0, 1)], "from_edge_list makes a graph of edges"),
+        ("EhEG", "decode_graph6 for graph6"),
+        ([(0, 1)], "from_edge_list for edges"),
         (np.eye(2), "networkx.from_numpy_array"),
         (None, r"got builtins\.NoneType$"),
     ],
@@ -180,9 +183,9 @@ def test_changed_codes_are_not_misread():
 
 
 def test_direction_must_agree():
-    with pytest.raises(OsanError, match=r"directed=True, but .* is undirected"):
+    with pytest.raises(OsanError, match="expected a directed graph"):
         as_graph(nx.path_graph(2), directed=True)
-    with pytest.raises(OsanError, match=r"directed=False, but .* is directed"):
+    with pytest.raises(OsanError, match="expected an undirected graph"):
         as_graph(Graph(1, directed=True), directed=False)
 
 
@@ -191,9 +194,9 @@ def test_edge_list_numbering():
     assert from_edge_list([("b", "a")], 3).num_vertices == 3
     assert from_edge_list([], 2).num_vertices == 2
     for edges, message in [
-        ([(0, 4)], "edge 0: vertex 4 is not among the 2"),
-        ([(-1, 0)], "edge 0: vertex -1"),
-        ([("a", "b"), ("b", "c")], "edge 1: vertex 'c'"),
+        ([(0, 4)], "edge 0: expected one of the 2 vertices, got 4"),
+        ([(-1, 0)], "edge 0: .* got -1"),
+        ([("a", "b"), ("b", "c")], "edge 1: .* got 'c'"),
         ([(0, 1, "x", "y")], "expected"),
     ]:
         with pytest.raises(OsanError, match=message):
@@ -204,7 +207,7 @@ def test_smiles_of_a_charged_aromatic_molecule():
     graph = from_smiles("[O-]c1ccccc1")
     assert graph.vertex_labels[:3] == (("O", -1, 0, False), ("C", 0, 0, True), ("C", 0, 1, True))
     assert Counter(graph.edge_labels) == {"AROMATIC": 6, "SINGLE": 1}
-    for smiles, message in [("C(", "RDKit cannot read"), ("  ", "expected a SMILES"), (None, "got None")]:
+    for smiles, message in [("C(", "that RDKit reads"), ("  ", "expected a SMILES"), (None, "got None")]:
         with pytest.raises(OsanError, match=message):
             from_smiles(smiles)
 

@@ -72,7 +72,7 @@ def test_cycle_pair(n, wl_equal):
 
 
 def test_cycles_need_three_vertices():
-    with pytest.raises(OsanError, match="at least 3 vertices, got n = 2"):
+    with pytest.raises(OsanError, match="n: expected at least 3, got 2"):
         cycle_pair(2)
 
 

@@ -209,7 +209,7 @@ def test_marks_and_ranks_are_attributes():
         3,
         2,
     ]
-    edges = bags.from_choice(GRAPHS[3], torch.tensor([[1.0], [0], [1], [0]]), what="edge", operation="mark")
+    edges = bags.from_choice(GRAPHS[3], torch.tensor([[1.0], [0], [0], [1]]), what="edge", operation="mark")
     assert bags.as_batch(GRAPHS[3], edges).edge_mark.equal(edges.edge_mark)
 
 
@@ -326,9 +326,9 @@ def test_what_will_not_do_is_said():
     ):
         unpooled(GRAPHS[2], bags.all_subsets(GRAPHS[2], 1))
     kept = bags.all_subsets(GRAPHS[2], 1, deleted="unpooled")
-    with pytest.raises(OsanError, match=r"deleted='unpooled'.*deleted='masked'"):
+    with pytest.raises(OsanError, match=r"expected deleted='masked'.*got deleted='unpooled'"):
         unpooled(GRAPHS[2], kept)
-    with pytest.raises(OsanError, match="the bag was made from a batch of 4 vertices"):
+    with pytest.raises(OsanError, match="expected the 4 vertices of the bag"):
         nn.OnSubgraphs(gin, call=pooled)(GRAPHS[0], bags.all_subsets(GRAPHS[2], 1))
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 import warnings
-from dataclasses import dataclass
 
 import pytest
 import torch
@@ -12,11 +11,13 @@ from torch_geometric.explain import Explanation
 from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GIN
 
-from osan.data.planted import planted_motif
+from osan.bags import whole_graphs
+from osan.data.generated.planted import planted_motif
 from osan.errors import OsanError
-from osan.nn import DataDrivenOSAN, Numerical, Upstream, osan
+from osan.nn import DataDrivenOSAN, Numerical, Output, Upstream, osan
 from osan.selection import (
     IMLE,
+    NOISES,
     SIMPLE,
     AdaptiveIMLE,
     Noise,
@@ -25,7 +26,7 @@ from osan.selection import (
     Random,
     ScoreFunction,
     StraightThrough,
-    pose,
+    cosine_similarity,
 )
 
 
@@ -34,7 +35,7 @@ def graphs(number=4, seed=0):
 
 
 def model_of(policy, estimator=None, width=8, out=1, conv="gin", **options):
-    policy = Policy.parse(policy)
+    policy = Policy.parse(policy) if isinstance(policy, str) else policy
     learns = not isinstance(estimator, Random) and policy.count != "all"
     upstream = None
     if learns:
@@ -156,7 +157,7 @@ def test_names_are_no_ids_and_an_output_is_one_line():
     for graph, name in zip(named, "ab", strict=True):
         graph.graph_id = name
     with pytest.raises(
-        OsanError, match=r"graph_id: expected one integer per graph, shape \[2\], not \['a', 'b'\]"
+        OsanError, match=r"graph_id: expected one integer per graph, shape \[2\], got \['a', 'b'\]"
     ):
         model(Batch.from_data_list(named))
 
@@ -244,7 +245,7 @@ def test_all_subgraphs_equal_every_single_choice():
         out = model(graph)
         assert out.prediction.item() == pytest.approx(model.downstream(graph, by_hand).item(), abs=1e-5)
     assert out.objective(torch.ones(1)).item() == 1.0
-    with pytest.raises(OsanError, match="nothing to explain"):
+    with pytest.raises(OsanError, match="which chooses nothing"):
         model.explain(graph)
     with pytest.raises(OsanError, match="without order or cover"):
         model_of("tree x all")(graph)
@@ -290,7 +291,7 @@ def test_auxiliary_losses_are_added_as_the_reduction_says():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"auxiliary": "entropy"}, "'cosine' or 'uniform'"),
+        ({"auxiliary": "entropy"}, "expected 'cosine', 'uniform'"),
         ({"combine": "median"}, "'mean' or 'vote'"),
         ({"samples": 0}, "at least 1"),
     ],
@@ -301,7 +302,7 @@ def test_bad_settings(options, message):
 
 
 def test_missing_upstream_and_wrong_losses():
-    with pytest.raises(OsanError, match="upstream: missing"):
+    with pytest.raises(OsanError, match=r"upstream: expected a module .*, got None"):
         DataDrivenOSAN(None, osan(8, 1, 1), "delete 1 vertex")
     batch = Batch.from_data_list(graphs())
     upstream = Upstream(2, 8, vertex_encoder=Numerical(1, 8))
@@ -317,9 +318,7 @@ def test_missing_upstream_and_wrong_losses():
 def test_a_model_of_graphs_is_no_downstream_network():
     for model in (nn.Linear(1, 1), GIN(1, 8, 2)):
         name = type(model).__name__
-        with pytest.raises(
-            OsanError, match=rf"a batch and a bag, which {name} is not; OnSubgraphs\({name}\("
-        ):
+        with pytest.raises(OsanError, match=rf"a batch and a bag, got {name}; .*OnSubgraphs\({name}\("):
             DataDrivenOSAN(Upstream(1, 8), model, "delete 1 vertex")
 
     class Raises(nn.Module):
@@ -355,24 +354,31 @@ def test_a_downstream_network_that_ignores_the_choice_is_said_once():
             DataDrivenOSAN(None, Blind(), text, estimator=Random())(batch)
 
 
-@dataclass(frozen=True)
 class Above(Problem):
     """Whatever weighs more than 0."""
+
+    sized = False
 
     def solve(self, weights, tie):
         return (weights > 0).to(weights.dtype)
 
 
-def above(policy, batch):
-    problem = pose(policy, batch)
-    return Above(policy, problem.ground, problem.keep)
+class EdgesAbove(Above):
+    weighs = "edge"
 
 
-@pytest.mark.parametrize("text", ["select 1 vertex x 2", "delete 1 edge x 2"])
-def test_a_policy_of_ones_own(text):
+class NoProblem(Above):
+    @classmethod
+    def of(cls, policy, batch):
+        return "above"
+
+
+@pytest.mark.parametrize(("operation", "kind"), [("select", Above), ("delete", EdgesAbove)])
+def test_a_custom_kind(operation, kind):
     torch.manual_seed(0)
     batch = Batch.from_data_list(graphs())
-    model = model_of(text, IMLE(lam=1000.0), noise=Noise("none"), pose=above)
+    policy = Policy(operation, kind, count=2)
+    model = model_of(policy, IMLE(lam=1000.0), noise=Noise("none"))
     out = model(batch)
     ground = out.selected[0].problem.ground
     assert torch.equal(ground.gather(out.selected[0].choice) != 0, ground.gather(out.weights) > 0)
@@ -381,12 +387,67 @@ def test_a_policy_of_ones_own(text):
     frequency = model.explain(batch, samples=2).frequency
     model.eval()
     assert torch.equal(frequency, model(batch).selected[0].choice)
-    with pytest.raises(OsanError, match=r"pose: SIMPLE is for subsets .* use IMLE"):
-        model_of(text, SIMPLE(), pose=above)
-    with pytest.raises(OsanError, match="to a Problem, but it gave str"):
-        model_of(text, pose=lambda policy, batch: "above")(batch)
-    with pytest.raises(OsanError, match="with a policy 'x all' nothing is chosen"):
-        model_of("delete 1 vertex x all", pose=above)
+    for estimator in (SIMPLE(), StraightThrough(), ScoreFunction()):
+        with pytest.raises(OsanError, match=r"estimator: expected a policy .*, got '.*Above x 2'; use IMLE"):
+            model_of(policy, estimator)(batch)
+    with pytest.raises(OsanError, match="to return a Problem, got str"):
+        model_of(Policy("select", NoProblem, count=2))(batch)
+    with pytest.raises(OsanError, match="for 'x all', got"):
+        model_of(Policy(operation, kind, count="all"))(batch)
+
+
+def test_parts_by_name():
+    """Names, objects and functions give the same predictions; what does not fit is refused."""
+    batch = Batch.from_data_list(graphs())
+
+    def made(**options):
+        torch.manual_seed(0)
+        model = model_of("select 3 vertices x 2", **options)
+        out = model(batch)
+        return torch.cat((out.prediction, out.diversity[:, None]), dim=1)
+
+    for options in (
+        {"estimator": SIMPLE, "noise": NOISES["gaussian"], "auxiliary": cosine_similarity},
+        {"estimator": "simple", "noise": "gaussian", "auxiliary": "cosine"},
+        {
+            "estimator": "osan.selection:SIMPLE",
+            "noise": "osan.selection.noise:gaussian",
+            "auxiliary": "osan.selection:cosine_similarity",
+        },
+    ):
+        objects = {"estimator": SIMPLE(), "noise": Noise("gaussian"), "auxiliary": "cosine"}
+        assert torch.equal(made(**options), made(**objects))
+    for options, message in (
+        ({"estimator": "simpel"}, "estimator: expected 'imle', .*; did you mean 'simple'"),
+        ({"estimator": nn.Linear}, "estimator: expected .* a subclass of it, got"),
+        ({"estimator": "torch.nn:Linear"}, "estimator: expected .*, got 'torch.nn:Linear'"),
+        ({"estimator": Noise()}, "estimator: expected"),
+        ({"estimator": "osan.selection:Estimator.nothing"}, "estimator: cannot import"),
+        ({"noise": "gumble"}, "noise: expected .*; did you mean 'gumbel'"),
+        ({"noise": 1.0}, "noise: expected a function"),
+        ({"auxiliary": "cosin"}, "auxiliary: expected 'cosine', 'uniform' .*; did you mean 'cosine'"),
+        ({"auxiliary": 3}, "auxiliary: expected a function"),
+        ({"auxiliary": lambda choice, ground: choice}, r"one loss per graph, shape \[4\], got shape"),
+        ({"noise": lambda problem, weights, uniform: uniform(0)[:, :1]}, r"to return shape \[\d+, 2\], got"),
+    ):
+        with pytest.raises(OsanError, match=message):
+            made(**options)
+
+
+def test_it_learns_or_not():
+    assert model_of("delete 1 vertex x 2").learns
+    assert not model_of("delete 1 vertex x 2", Random()).learns
+    assert not model_of("delete 1 vertex x all").learns
+
+
+def test_an_output_without_selection():
+    """A model with one fixed bag: the mean of the losses, no auxiliary loss, one prediction."""
+    batch = Batch.from_data_list(graphs())
+    out = Output(torch.zeros(4, 1), (whole_graphs(batch),))
+    assert out.objective(torch.tensor([1.0, 2.0, 3.0, 6.0])).item() == 3.0
+    assert (out.auxiliary.item(), len(out.each), out.selected, out.weights) == (0.0, 1, (), None)
+    with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):
+        out.objective(torch.zeros(3))
 
 
 def test_learned_selection_finds_the_planted_triangle():

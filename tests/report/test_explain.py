@@ -14,7 +14,7 @@ import torch
 from osan.data import Features
 from osan.errors import OsanError
 from osan.report.drawing import layout, picture, save_picture
-from osan.report.explain import _molecule, explain
+from osan.report.frequencies import _molecule, explain
 from osan.report.molecule import is_molecule, to_rdkit
 from osan.training.run import load_model
 from osan.training.tasks import load_task
@@ -80,7 +80,7 @@ def test_components_are_drawn_apart():
 def test_molecules_come_back_from_their_features(osan_data):
     from rdkit import Chem
 
-    from osan.data.molecules import featurize
+    from osan.data.custom.molecules import featurize
 
     with gzip.open(osan_data / "ogb" / "ogbg_molesol" / "mapping" / "mol.csv.gz", "rt") as stream:
         smiles = [row["smiles"] for row in csv.DictReader(stream)]
@@ -94,7 +94,7 @@ def test_molecules_come_back_from_their_features(osan_data):
 
 @pytest.mark.parametrize(
     ("which", "message"),
-    [("99", "the test split has the graphs 0 to 4"), ("-1", "0 to 4"), ("CCO", "other features than OGB's")],
+    [("99", "from 0 to 4 in the test split, got 99"), ("-1", "0 to 4"), ("CCO", "do not have OGB's")],
 )
 def test_wrong_graphs(trained, which, message):
     with pytest.raises(OsanError, match=message):
@@ -104,13 +104,13 @@ def test_wrong_graphs(trained, which, message):
 def test_molecules_need_the_bonds_of_ogb_as_well(on_molecules):
     _, _, info = load_model(on_molecules)
     other = replace(info, edge_features=Features(sizes=(4,)))
-    with pytest.raises(OsanError, match="other features than OGB's molecules"):
+    with pytest.raises(OsanError, match="do not have OGB's features of molecules"):
         _molecule("CCO", other)
     assert _molecule("CCO", replace(info, edge_features=None)).num_nodes == 3
 
 
 def test_wrong_molecule_run_or_file(on_molecules, trained, tmp_path):
-    with pytest.raises(OsanError, match="neither a position in the test split nor a SMILES"):
+    with pytest.raises(OsanError, match="expected a position in the test split or a SMILES string"):
         explain(on_molecules, "C(")
     with pytest.raises(OsanError, match=r"settings\.toml"):
         explain(tmp_path, "0")

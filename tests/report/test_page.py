@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 from osan.errors import OsanError
-from osan.report.curves import curves
-from osan.report.page import write_page
-from osan.report.runs import by_name, find_runs
+from osan.experiments import recipe
+from osan.report import (
+    by_name,
+    find_runs,
+    group_records,
+    plot_comparison,
+    plot_curves,
+    read_records,
+    write_page,
+)
+from osan.report.pictures import svg
 
 
 class Page(HTMLParser):
@@ -70,7 +78,7 @@ def test_nothing_is_fetched(page):
 
 def test_curves_show_the_metrics(molesol):
     groups = by_name(find_runs(molesol, "ogbg-molesol/gin/baseline"))
-    left, right = curves(groups).axes
+    left, right = plot_curves(groups).axes
     # Three thin lines and their mean.
     assert [np.asarray(line.get_ydata()).tolist() for line in left.lines] == [pytest.approx([1.2, 1.1])] * 4
     assert [np.asarray(line.get_ydata()).tolist() for line in right.lines] == [pytest.approx([1.5, 1.0])] * 4
@@ -78,13 +86,11 @@ def test_curves_show_the_metrics(molesol):
 
 
 def test_mean_of_runs_of_different_length(tmp_path, write_run):
-    from osan.experiments.recipes import recipe
-
     settings = recipe("ogbg-molesol/gin/baseline").settings
     head = "epoch,train_loss,val_rmse\n"
     write_run(tmp_path, settings, None, metrics=head + "0,1,4\n1,1,2\n")
     write_run(tmp_path, settings.changed({"seed": 1}), None, metrics=head + "0,3,6\n")
-    left, right = curves(by_name(find_runs(tmp_path))).axes
+    left, right = plot_curves(by_name(find_runs(tmp_path))).axes
     assert left.lines[-1].get_ydata().tolist() == [5.0, 2.0]
     assert right.lines[-1].get_ydata().tolist() == [2.0, 1.0]
 
@@ -96,13 +102,58 @@ def test_own_runs_and_example_subgraphs(trained, tmp_path):
     assert "mine & yours" in words
     assert "small/learned" in words
     assert "Example subgraphs" in words
-    assert "The darker, the oftener vertices are deleted (100 samples)" in words
+    assert "Darker vertices are deleted more often (100 samples)" in words
     assert len(parsed.sources) == 2
     write_page(trained, tmp_path / "b.html", examples=0)
     assert "Example subgraphs" not in (tmp_path / "b.html").read_text()
 
 
+NAMES = ("m$\\frac{$", "n[/b]", "_hidden", "a$b$", "<b>&amp;", ":star:", "{x}")
+
+
+@pytest.fixture
+def oddly_named(tmp_path, write_run):
+    """Runs whose names would be markup for matplotlib, rich, HTML, Markdown or Python's format."""
+    settings = recipe("ogbg-molesol/gin/baseline").settings
+    for name in NAMES:
+        write_run(tmp_path / "runs", settings.changed({"name": f"ogbg-molesol/{name}"}), 1.0)
+    return tmp_path / "runs"
+
+
+def test_names_are_shown_as_they_are(oddly_named, tmp_path):
+    write_page(oddly_named, tmp_path / "a.html")
+    parsed = Page((tmp_path / "a.html").read_text())
+    assert all(f"ogbg-molesol/{name}" in parsed.words for name in NAMES)
+    (source,) = parsed.sources
+    picture = ElementTree.fromstring(base64.b64decode(source.split(",", 1)[1]))
+    shown = {element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert set(NAMES) <= shown
+    compared = ElementTree.fromstring(svg(plot_comparison(group_records(read_records(oddly_named)))))
+    shown = {element.text for element in compared.iter("{http://www.w3.org/2000/svg}text")}
+    assert {f"{name}  (1)" for name in NAMES} <= shown
+
+
+def test_commands_show_names_as_they_are(oddly_named, tmp_path, monkeypatch):
+    """On a terminal, too, where rich reads markup in progress messages."""
+    from typer.testing import CliRunner
+
+    from osan.cli import app
+
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "200")
+    for words in (
+        ["report", "--runs", str(oddly_named), "--out", str(tmp_path / "b.html")],
+        ["runs", str(oddly_named)],
+        ["table", "t_mol", "--runs", str(oddly_named)],
+        ["runs", str(oddly_named), "--format", "csv"],
+    ):
+        result = CliRunner().invoke(app, words, catch_exceptions=False)
+        assert result.exit_code == 0
+        if words[0] != "report":
+            assert all(name in result.stdout for name in NAMES), words
+
+
 def test_no_runs(tmp_path):
-    with pytest.raises(OsanError, match="no run in"):
+    with pytest.raises(OsanError, match="expected at least one run in"):
         write_page(tmp_path, tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []

@@ -9,10 +9,18 @@ from typer.testing import CliRunner
 
 from osan.cli import app
 from osan.errors import OsanError
-from osan.experiments.recipes import recipe
-from osan.report.comparison import comparison
-from osan.report.records import Record, differences, grouped, read_records, to_csv
-from osan.report.runs import by_name, find_runs, summarize
+from osan.experiments import recipe
+from osan.report import (
+    Record,
+    by_name,
+    differences,
+    find_runs,
+    group_records,
+    plot_comparison,
+    read_records,
+    summarize,
+    to_csv,
+)
 
 
 def test_records_survive_the_file(molesol, tmp_path):
@@ -21,7 +29,9 @@ def test_records_survive_the_file(molesol, tmp_path):
     path.write_text(to_csv(records))
     assert read_records(path) == records
     path.write_text(path.read_text().replace("1.1,", "one,", 1))
-    with pytest.raises(OsanError, match=r"runs.csv, line \d: value is 'one': Input should be a valid number"):
+    with pytest.raises(
+        OsanError, match=r"runs.csv, line \d, value: got 'one': Input should be a valid number"
+    ):
         read_records(path)
     path.write_bytes(b"name,seed\n\xff\n")
     with pytest.raises(OsanError, match=r"runs.csv cannot be read"):
@@ -32,7 +42,7 @@ def test_records_survive_the_file(molesol, tmp_path):
 
 
 def test_groups_and_tables_say_the_same(molesol):
-    groups = {group.name: group for group in grouped(read_records(molesol))}
+    groups = {group.name: group for group in group_records(read_records(molesol))}
     for name, runs in by_name(find_runs(molesol)).items():
         summary = summarize(runs)
         if summary is not None:
@@ -46,7 +56,7 @@ def test_folds_of_one_split_are_one_repeat(write_run, tmp_path):
     values = {0: 0.4, 1: 0.6, 9: 0.5, 10: 0.7, 11: 0.9}
     for seed, value in values.items():
         write_run(tmp_path, settings.changed({"seed": seed}), value)
-    (group,) = grouped(read_records(tmp_path))
+    (group,) = group_records(read_records(tmp_path))
     first, second = fmean([0.4, 0.6, 0.5]), fmean([0.7, 0.9])
     assert (group.mean, group.std) == pytest.approx((fmean([first, second]), stdev([first, second])))
     assert (group.runs, group.repeats) == (5, 2)
@@ -54,7 +64,7 @@ def test_folds_of_one_split_are_one_repeat(write_run, tmp_path):
 
 def test_the_time_of_a_paused_run_is_not_counted():
     record = Record("a", 0, 0, "mae", 1.0, 1.0, None, None, None, 100, 3, 2.0, 50, 0.5)
-    (group,) = grouped([record, replace(record, seed=1, repeat=1, epoch_seconds=4.0)])
+    (group,) = group_records([record, replace(record, seed=1, repeat=1, epoch_seconds=4.0)])
     assert group.hours == pytest.approx(600 / 3600)
     assert group.inference == pytest.approx(10.0)
     assert group.best_test is None
@@ -72,14 +82,16 @@ def test_the_command(molesol, tmp_path):
     assert "1.100 ± 0.100" in run(table, "--format", "markdown")
     rows = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/baseline"))
     assert (len(rows), rows[0]["runs"]) == (1, 3)
-    assert "whose name begins with 'zinc'" in run(table, "--under", "zinc", code=1)
+    assert "whose names begin with 'zinc'" in run(table, "--under", "zinc", code=1)
     assert "-0.050 ± 0.050" in run(table, "--against", "ogbg-molesol/gin/baseline")
     tex = run(table, "--against", "ogbg-molesol/gin/baseline", "--format", "latex")
     assert r"-0.050 $\pm$ 0.050" in tex
     assert tex.startswith(r"\begin{tabular}{llrrr")
     assert run(table, "--columns", "here,run", "--format", "latex").startswith(r"\begin{tabular}{rl}")
-    assert "--columns goes with tables" in run(table, "--columns", "run", "--json", code=1)
-    assert "no column 'mean'; there are run, metric, here, paper" in run(table, "--columns", "mean", code=1)
+    assert "--columns: expected a text, Markdown or LaTeX table" in run(
+        table, "--columns", "run", "--json", code=1
+    )
+    assert "--columns: expected some of run, metric, here, paper" in run(table, "--columns", "mean", code=1)
     other = rows[0]["name"]
     (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))
     assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))
@@ -109,7 +121,9 @@ def test_differences_are_over_common_seeds_of_one_dataset(molesol, write_run):
     gaps = [0.9 - 1.0, 1.1 - 1.1]  # seeds 0 and 1; seed 2 failed
     assert found[imle] == pytest.approx((fmean(gaps), stdev(gaps) / 2**0.5))
     assert differences(records, "zinc/gin/baseline") == {}
-    with pytest.raises(OsanError, match="there is no finished run exp; there are ogbg-molesol/gin/baseline"):
+    with pytest.raises(
+        OsanError, match=r"expected a finished run, one of ogbg-molesol/gin/baseline.*got 'exp'"
+    ):
         differences(records, "exp")
 
 
@@ -117,13 +131,13 @@ def test_gradients_are_averaged_over_epochs(write_run, tmp_path):
     settings = recipe("ogbg-molesol/gin/imle/delete-1-vertex/x3").settings
     metrics = "epoch,train_loss,val_rmse,seconds,gradients\n0,1,1,2,0.25\n1,1,1,2,0.75\n"
     write_run(tmp_path, settings, 1.0, metrics=metrics)
-    (group,) = grouped(read_records(tmp_path))
+    (group,) = group_records(read_records(tmp_path))
     assert group.gradients == 0.5
 
 
 def test_the_picture_has_a_panel_per_dataset_and_a_line_per_setting(molesol, write_run):
     write_run(molesol, recipe("zinc/gin/baseline").settings, 0.2)
-    figure = comparison(grouped(read_records(molesol)))
+    figure = plot_comparison(group_records(read_records(molesol)))
     first, second = figure.axes
     assert [label.get_text() for label in first.get_yticklabels()] == [
         "gin/baseline  (3)",

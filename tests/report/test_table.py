@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
+from osan.experiments import recipe
 from osan.experiments.figures import tables
-from osan.experiments.recipes import recipe
-from osan.report.formats import comma_separated, latex, markdown
 from osan.report.runs import by_name, find_runs, mean_std, read_run, summarize
-from osan.report.table import headings, rows_of, table_lines
+from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
 
 
 def test_means_and_deviations_beside_the_paper(molesol):
@@ -70,6 +69,31 @@ def test_runs_with_other_settings_are_pointed_out(tmp_path, write_run):
     assert rows_of([line])[0][-1] == "2 (1 with other settings)"
 
 
+def test_runs_of_ours_only_follow_the_papers(molesol, write_run):
+    baseline = recipe("ogbg-molesol/gin/baseline").settings
+    policy = "select 2 vertices ordered x 4"
+    chosen = baseline.changed({"selection.policy": policy, "selection.estimator": "simple"})
+    for seed, value in enumerate((0.5, 0.7)):
+        write_run(molesol, chosen.changed({"seed": seed, "name": "ogbg-molesol/gin/mine:Est/two/x4"}), value)
+    write_run(molesol, baseline.changed({"name": "my own"}), None, error="no")
+    # Another dataset or network, or a recipe of another table, is not of this table.
+    write_run(molesol, recipe("zinc/gin/baseline").settings.changed({"name": "zinc/mine"}), 1.0)
+    write_run(molesol, baseline.changed({"name": "wide", "network.like": None}), 1.0)
+    write_run(molesol, recipe("ogbg-molesol/gin/imle-no-auxiliary/delete-2-vertices/x3").settings, 1.0)
+    lines = table_lines("t_mol", molesol)
+    paper, ours = lines[: len(tables()["t_mol"])], lines[len(tables()["t_mol"]) :]
+    assert paper == table_lines("t_mol", molesol, paper_only=True)
+    assert [line.key for line in ours] == ["my own", "ogbg-molesol/gin/mine:Est/two/x4"]
+    failed, mine = rows_of(ours)
+    assert failed == ["my own (ours only)", "", "", "", "", "", "", "0 (1 failed)"]
+    assert mine[:5] == ["gin/mine:Est/two/x4 (ours only)", "select", "vertices ordered", "2", "4"]
+    assert mine[5:] == ["", "0.600 ± 0.141", "2"]
+    plain = ours[1].plain()
+    assert (plain["recipe"], plain["paper"], plain["mean"]) == (ours[1].key, None, pytest.approx(0.6))
+    assert len(comma_separated(lines).splitlines()) == len(lines) + 1
+    assert "mine:Est" in markdown(lines)
+
+
 def test_formats_hold_the_same_cells(molesol):
     lines = table_lines("t_mol", molesol)
     text = markdown(lines).splitlines()
@@ -104,7 +128,7 @@ def test_runs_are_found_by_name_and_seed(molesol):
     assert find_runs(molesol, "ogbg-molesol/gin/baseline") == find_runs(molesol)[:3]
     assert find_runs(molesol, "ogbg-mole") == []
     assert summarize([run for run in runs if run.result is None]) is None
-    with pytest.raises(OsanError, match="no folder of runs"):
+    with pytest.raises(OsanError, match="runs: expected a folder of runs"):
         find_runs(molesol / "none")
 
 

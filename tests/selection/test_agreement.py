@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
 from osan.errors import OsanError
-from osan.selection import IMLE, Noise, Randomness, Selection, agreement
-from osan.selection.ground import undirected_edges, vertices
+from osan.selection import IMLE, GroundSet, Noise, Randomness, Selection, agreement
 
 
 def kappa_parts(a: set, b: set, n: int) -> tuple[float, float]:
@@ -36,8 +35,8 @@ def test_parts_are_those_of_the_textbook(sizes, m, samples, seed):
     batch = Batch.from_data_list([data(nx.path_graph(n)) for n in sizes])
     generator = torch.Generator().manual_seed(seed)
     choices = [torch.randint(0, 3, (sum(sizes), m), generator=generator).double() for _ in range(samples)]
-    excess, most = agreement(choices, vertices(batch))
-    flipped = agreement([(choice == 0).double() for choice in choices], vertices(batch))
+    excess, most = agreement(choices, GroundSet.vertices(batch))
+    flipped = agreement([(choice == 0).double() for choice in choices], GroundSet.vertices(batch))
     for graph, n in enumerate(sizes):
         for subgraph in range(m):
             sets = [
@@ -54,7 +53,7 @@ def test_parts_are_those_of_the_textbook(sizes, m, samples, seed):
 @pytest.mark.parametrize(("preference", "low", "high"), [(0.0, -0.05, 0.05), (50.0, 1.0, 1.0)])
 def test_noise_alone_and_a_strong_preference(text, preference, low, high):
     batch = Batch.from_data_list([data(nx.cycle_graph(8))] * 200)
-    ground = undirected_edges(batch) if "edge" in text else vertices(batch)
+    ground = GroundSet.edges(batch) if "edge" in text else GroundSet.vertices(batch)
     weights = preference * torch.arange(ground.num_elements).repeat(2, 1).T.double() % (8 * preference or 1)
     select = Selection(text, IMLE(), Noise())
     choices = [
@@ -65,5 +64,5 @@ def test_noise_alone_and_a_strong_preference(text, preference, low, high):
 
 
 def test_one_sample_agrees_with_nothing():
-    with pytest.raises(OsanError, match="at least 2 samples are compared, got 1"):
-        agreement([torch.zeros(3, 1)], vertices(data(nx.path_graph(3))))
+    with pytest.raises(OsanError, match="expected at least 2 samples, got 1"):
+        agreement([torch.zeros(3, 1)], GroundSet.vertices(data(nx.path_graph(3))))

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
-from osan.selection import IMLE, Noise, Selection, cosine_similarity, uniform_divergence
-from osan.selection.ground import undirected_edges, vertices
+from osan.selection import IMLE, GroundSet, Noise, Selection, cosine_similarity, uniform_divergence
 
 
 @settings(deadline=None, max_examples=30)
@@ -21,7 +20,7 @@ from osan.selection.ground import undirected_edges, vertices
 def test_losses_equal_their_definitions_graph_by_graph(sizes, m, seed):
     batch = Batch.from_data_list([data(nx.path_graph(n)) for n in sizes])
     ranks = torch.randint(0, 3, (sum(sizes), m), generator=torch.Generator().manual_seed(seed)).double()
-    ground = vertices(batch)
+    ground = GroundSet.vertices(batch)
     cosine, divergence = cosine_similarity(ranks, ground), uniform_divergence(ranks, ground)
     for graph, n in enumerate(sizes):
         mask = (ranks[batch.batch == graph] != 0).double()
@@ -46,7 +45,7 @@ def test_many_subgraphs_in_single_precision(m):
         choice[vertex, : vertex * m // 4] = 1
     choice[5:9, : m // 50] = 1
     choice.requires_grad_()
-    divergence = uniform_divergence(choice, vertices(batch))
+    divergence = uniform_divergence(choice, GroundSet.vertices(batch))
     divergence.sum().backward()
     total = choice.detach()[:5].sum(1).double()
     expected = torch.logsumexp(total, 0) - total.mean() - torch.log(torch.tensor(5.0).double())
@@ -70,7 +69,7 @@ def test_gradients_go_through_the_estimator():
 
 
 def test_diversity_is_told_apart():
-    ground = vertices(data(nx.path_graph(4)))
+    ground = GroundSet.vertices(data(nx.path_graph(4)))
     same = torch.tensor([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
     apart = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     for loss in (cosine_similarity, uniform_divergence):
@@ -78,7 +77,7 @@ def test_diversity_is_told_apart():
         assert loss(apart, ground).item() == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("ground_of", "rows"), [(vertices, 7), (undirected_edges, 14)])
+@pytest.mark.parametrize(("ground_of", "rows"), [(GroundSet.vertices, 7), (GroundSet.edges, 14)])
 def test_weight_of_the_sum_of_divergences_over_sizes(ground_of, rows):
     """w times the sum over graphs of KL / n is a mean with weight w * B / n, gradients included.
 
@@ -106,7 +105,7 @@ def test_weight_of_the_sum_of_divergences_over_sizes(ground_of, rows):
 @pytest.mark.parametrize(("n", "k"), [(5, 1), (6, 2), (7, 3)])
 def test_cosines_of_masks_that_leave_out_k_of_n(n, k):
     """They fill [(n - 2k) / (n - k), 1]: with one vertex deleted the loss can change by 1 / (n - 1)."""
-    ground = vertices(data(nx.empty_graph(n)))
+    ground = GroundSet.vertices(data(nx.empty_graph(n)))
     masks = [[float(vertex not in left_out) for vertex in range(n)] for left_out in combinations(range(n), k)]
     found = [
         cosine_similarity(torch.tensor(pair, dtype=torch.float64).T, ground).item()

@@ -12,7 +12,7 @@ from scipy import stats
 from torch_geometric.data import Batch
 
 from osan.errors import OsanError
-from osan.selection import Noise, Policy, Randomness, Selection, pose
+from osan.selection import GroundSet, Noise, Policy, Randomness, Selection, SumOfGamma, problem_for
 
 
 def many(graph, number):
@@ -21,14 +21,14 @@ def many(graph, number):
 
 def drawn(noise, text="select 3 vertices", number=2000, seed=0):
     batch = many(nx.path_graph(5), number)
-    problem = pose(Policy.parse(text), batch)
+    problem = problem_for(Policy.parse(text), batch)
     weights = torch.zeros(batch.num_nodes, 2, dtype=torch.float64)
-    return noise.draw(problem, weights, Randomness.of(batch, seed), stream=1)
+    return noise.draw(problem, weights, Randomness.of(batch, seed))
 
 
 def test_uniform_numbers_are_uniform_and_independent():
     batch = many(nx.path_graph(4), 500)
-    ground = pose(Policy.parse("select 1 vertex"), batch).ground
+    ground = problem_for(Policy.parse("select 1 vertex"), batch).ground
     randomness = Randomness.of(batch, seed=5)
     numbers = randomness.uniform(ground, 3, 0)
     assert numbers.min() > 0
@@ -45,6 +45,22 @@ def test_uniform_numbers_are_uniform_and_independent():
     for name, other in others.items():
         correlation = np.corrcoef(numbers.flatten().numpy(), other.flatten().numpy())[0, 1]
         assert abs(correlation) < 4 / math.sqrt(numbers.numel()), name
+
+
+def test_no_two_addresses_give_the_same_numbers():
+    """The first 512 draws keep the numbers of the stream 2 draw + purpose + 1024 part."""
+    from osan.selection.randomness import _GOLDEN, _counter, _mix
+
+    batch = data(nx.path_graph(1))
+    ground, randomness = GroundSet.vertices(batch), Randomness.of(batch, seed=5)
+    addresses = list(itertools.product(range(4), (0, 1, 2, 255, 511, 512, 513, 1024, 2000), range(4)))
+    numbers = {randomness.uniform(ground, 1, *address).item() for address in addresses}
+    assert len(numbers) == len(addresses)
+    for purpose, draw, part in itertools.product((0, 1), (0, 1, 511), (0, 1, 250)):
+        key = _mix(_mix(torch.tensor(5) + _counter(0)) + _counter(2 * draw + purpose + 1024 * part))
+        key = _mix(_mix(key ^ _mix(torch.tensor(0) + _GOLDEN)) + _GOLDEN)
+        expected = int(_mix(key + _GOLDEN)) % 2**64 >> 12
+        assert randomness.uniform(ground, 1, purpose, draw, part).item() == (expected + 0.5) * 2.0**-52
 
 
 def test_splitmix_matches_its_published_sequence():
@@ -121,7 +137,7 @@ def test_scale_multiplies_the_noise():
     ("text", "chosen"), [("select 3 vertices", 3), ("delete 1 vertex", 4), ("select 1 vertex", 1)]
 )
 def test_sum_of_gamma_adds_up_to_gumbel(text, chosen):
-    noise = drawn(Noise("sum-of-gamma", terms=100), text, number=500).view(500, 5, 2)
+    noise = drawn(Noise(SumOfGamma(terms=100)), text, number=500).view(500, 5, 2)
     total = noise[:, :chosen].sum(1).flatten().numpy()
     assert stats.kstest(total, "gumbel_r").pvalue > 0.001
 
@@ -140,9 +156,9 @@ def test_gamma_numbers_are_gamma():
 
 def test_gaussian_noise_follows_the_spread_of_each_graph():
     batch = Batch.from_data_list([data(nx.path_graph(6))] * 800)
-    problem = pose(Policy.parse("select 1 vertex"), batch)
+    problem = problem_for(Policy.parse("select 1 vertex"), batch)
     weights = torch.randn(6, 2, dtype=torch.float64).repeat(800, 1)
-    noise = Noise("gaussian", scale=0.1).draw(problem, weights, Randomness.of(batch, 0), 1)
+    noise = Noise("gaussian", scale=0.1).draw(problem, weights, Randomness.of(batch, 0))
     standard = noise / (0.1 * weights[:6].std(unbiased=False))
     assert stats.kstest(standard.flatten().numpy(), "norm").pvalue > 0.001
 
@@ -167,8 +183,9 @@ def test_gumbel_top_k_is_plackett_luce(ordered, temperature):
     batch = many(nx.path_graph(4), number)
     weights = torch.tensor(theta).repeat(number).unsqueeze(1)
     text = "select 2 vertices" + (" ordered" if ordered else "")
-    noise = Noise(temperature=temperature)
-    choice = Selection(text, noise=noise)(batch, weights, Randomness.of(batch, 4)).choice.view(number, 4)
+    choice = Selection(text, temperature=temperature)(batch, weights, Randomness.of(batch, 4)).choice.view(
+        number, 4
+    )
     expected: dict[tuple[int, ...], float] = {}
     for order, probability in plackett_luce(theta / temperature, 2).items():
         z = [0] * 4
@@ -184,10 +201,19 @@ def test_gumbel_top_k_is_plackett_luce(ordered, temperature):
         assert stats.chisquare(counts, number * energy / energy.sum()).pvalue < 1e-6
 
 
-@pytest.mark.parametrize("options", [{"kind": "cauchy"}, {"scale": -1.0}, {"temperature": 0.0}, {"terms": 0}])
-def test_bad_noise(options):
-    with pytest.raises(OsanError, match=r"one of|at least"):
-        Noise(**options)
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Noise("cauchy"), "noise: expected 'gumbel', 'sum-of-gamma', 'gaussian', 'none' or"),
+        (lambda: Noise(scale=-1.0), "noise: expected a scale of at least 0, got -1.0"),
+        (lambda: SumOfGamma(terms=0), "noise: expected terms of at least 1, got 0"),
+        (lambda: Noise(3), "noise: expected a function .*, got 3"),
+        (lambda: Selection("tree", temperature=0.0), "temperature: expected a number above 0, got 0.0"),
+    ],
+)
+def test_bad_noise(make, message):
+    with pytest.raises(OsanError, match=message):
+        make()
 
 
 def test_sum_of_gamma_needs_a_fixed_size():

@@ -98,18 +98,18 @@ def test_what_is_allowed_round_trips(**settings):
     [
         ({"operation": "remove"}, "'delete', 'select', 'mark'"),
         ({"what": "path"}, "'vertex', 'edge', 'ego', 'tree'"),
-        ({"size": 0}, "at least 1, not 0"),
+        ({"size": 0}, "at least 1 .*, got 0"),
         ({"size": -2}, "at least 1"),
-        ({"size": 1.5}, "integer"),
-        ({"size": True}, "integer"),
-        ({"count": 0}, "at least 1, not 0"),
-        ({"what": "tree", "size": 3}, "tree has no size"),
-        ({"what": "tree", "size": 0, "operation": "delete"}, "only be selected"),
-        ({"what": "edge", "ordered": True}, "vertices only"),
-        ({"what": "ego", "cover": True}, "vertices only"),
-        ({"what": "edge", "operation": "mark"}, "vertices only"),
+        ({"size": 1.5}, "at least 1 .*, got 1.5"),
+        ({"size": True}, "at least 1 .*, got True"),
+        ({"count": 0}, "at least 1 .*, got 0"),
+        ({"what": "tree", "size": 3}, "no size .* for 'tree', got 3"),
+        ({"what": "tree", "size": 0, "operation": "delete"}, "expected 'select' for 'tree', got 'delete'"),
+        ({"what": "edge", "ordered": True}, "unordered policy for 'edge'"),
+        ({"what": "ego", "cover": True}, "expected vertices for cover, got 'ego'"),
+        ({"what": "edge", "operation": "mark"}, "expected 'delete' or 'select' for 'edge'"),
         ({"cover": True, "ordered": True}, "unordered"),
-        ({"by": "root"}, "ego-nets"),
+        ({"by": "root"}, "no by for 'vertex'"),
         ({"by": "median", "what": "ego"}, "'mean', 'sum', 'root'"),
     ],
 )
@@ -132,5 +132,5 @@ def test_bad_settings_say_what_is_allowed(settings, message):
     ],
 )
 def test_unknown_text_is_refused(text):
-    with pytest.raises(OsanError, match=r"allowed|must be"):
+    with pytest.raises(OsanError, match=r"^policy: expected "):
         Policy.parse(text)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data, HeteroData
 
 from osan.errors import OsanError
-from osan.selection import Noise, Policy, Random, Selection, pose
+from osan.selection import Noise, Policy, Random, Selection, problem_for
 
 POLICIES = [
     "delete 1 vertex", "delete 3 vertices", "select 1 vertex", "select 4 vertices", "mark 2 vertices",
@@ -44,7 +44,7 @@ def test_solvers_equal_enumeration(text, seed):
     graphs, batch = random_batch(seed, sizes=(8, 5, 1, 7, 2, 3))
     rows = batch.num_edges if policy.weighs_edges else batch.num_nodes
     weights = torch.randn(rows, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    problem = pose(policy, batch)
+    problem = problem_for(policy, batch)
     element_weights = problem.ground.gather(weights)
     choice = Selection(policy, noise=Noise("none"))(batch, weights).choice
     per_edge = policy.weighs_edges
@@ -202,7 +202,7 @@ def test_small_cases_are_defined():
 def test_parallel_edges_self_loops_and_single_arcs():
     index = torch.tensor([[0, 1, 0, 1, 1, 2], [1, 0, 1, 0, 1, 0]])  # 0-1 twice, a loop at 1, the arc 2 -> 0
     graph = Data(edge_index=index, num_nodes=3)
-    ground = pose(Policy.parse("select 1 edge"), graph).ground
+    ground = problem_for(Policy.parse("select 1 edge"), graph).ground
     assert ground.num_elements == 4
     first, second = ground.element[[0, 2]]
     assert first != second

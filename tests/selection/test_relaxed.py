@@ -186,7 +186,7 @@ def test_score_function_is_unbiased_and_its_baseline_follows_the_loss():
 def test_subset_estimators_refuse_other_policies(estimator, text):
     path = data(nx.path_graph(4))
     rows = 6 if text == "tree" else 4
-    with pytest.raises(OsanError, match=r"is for 'delete', 'select' or 'mark'.*use IMLE"):
+    with pytest.raises(OsanError, match=r"expected a policy 'delete', 'select' or 'mark'.*use IMLE"):
         Selection(text, estimator)(path, torch.rand(rows, 1))
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from osan.data import load_graphs, load_table
-from osan.data.table import read_table
-from osan.experiments.recipes import settings_for
+from osan.data.formats.table import read_table
+from osan.experiments import settings_for
 from osan.graphs import csl, write_graphs
 from osan.training.prediction import predict_table
 from osan.training.run import load_model, train

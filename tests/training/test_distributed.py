@@ -8,9 +8,9 @@ import sys
 import torch
 from safetensors.torch import load_file
 
-from osan.training.batches import Batches
+from osan.data import FlatLoader
 from osan.training.run import train
-from osan.training.settings import write_settings
+from osan.training.settings_files import write_settings
 
 
 def test_two_processes_as_one(tmp_path, small):
@@ -53,15 +53,18 @@ def test_every_graph_is_in_one_part(small):
     from osan.training.tasks import load_task
 
     train_part = load_task(small()).train
-    whole = [batch.graph_id for batch in Batches(train_part, 6, lambda: 4, seed=1)]
+    whole = [batch.graph_id for batch in FlatLoader(train_part, 6, True, epoch=lambda: 4, seed=1)]
     for world in (2, 3):
         shares = [
-            [batch.graph_id for batch in Batches(train_part, 6, lambda: 4, seed=1, rank=rank, world=world)]
+            [
+                batch.graph_id
+                for batch in FlatLoader(train_part, 6, True, epoch=lambda: 4, seed=1, rank=rank, world=world)
+            ]
             for rank in range(world)
         ]
         for batch, *parts in zip(whole, *shares, strict=True):
             assert sorted(torch.cat(parts).tolist()) == sorted(batch.tolist())
             assert len({len(part) for part in parts}) == 1
-    rest = [Batches(train_part, 7, rank=rank, world=3) for rank in range(3)]
+    rest = [FlatLoader(train_part, 7, rank=rank, world=3) for rank in range(3)]
     ids = torch.cat([batch.graph_id for share in rest for batch in share])
     assert sorted(ids.tolist()) == sorted(train_part.ids.tolist())

@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 import torch
 
-from osan.data import Features, load
+from osan.data import Features, FlatLoader, load
 from osan.errors import OsanError
-from osan.training.batches import Batches
 from osan.training.build import build, combine
-from osan.training.module import Learner, decay_factor
+from osan.training.module import Learner
 from osan.training.run import load_model, train
-from osan.training.settings import TrainingSettings
+from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo, load_task
 
 
@@ -37,7 +36,7 @@ def test_one_adam_with_two_groups_is_two_adams(small):
     ]
     for learner, optimizers in ((ours, [one]), (theirs, two)):
         torch.manual_seed(7)
-        for index, batch in enumerate(Batches(task.train, 16)):
+        for index, batch in enumerate(FlatLoader(task.train, 16)):
             learner.zero_grad()
             learner.training_step(batch, index).backward()
             for optimizer in optimizers:
@@ -64,9 +63,10 @@ def test_rates_of_the_epochs(finished, small):
     assert [int(row["epoch"]) for row in rows] == list(range(6))
     assert [float(row["lr"]) for row in rows] == [0.001, 0.001, 0.0005, 0.0005, 0.00025, 0.00025]
     assert {float(row["upstream_lr"]) for row in rows} == {0.001}
-    zinc = TrainingSettings(epochs=1000, decay=0.316, milestones=[400, 600])
-    factors = [decay_factor(zinc, epoch) for epoch in (0, 399, 400, 599, 600, 999)]
-    assert factors == pytest.approx([1, 1, 0.316, 0.316, 0.316**2, 0.316**2])
+    moments = [Moment(epoch, 1000, epoch, 1000) for epoch in (0, 399, 400, 599, 600, 999)]
+    zinc = [steps(moment, decay=0.316, milestones=[400, 600]) for moment in moments]
+    assert [down for down, _ in zinc] == pytest.approx([1, 1, 0.316, 0.316, 0.316**2, 0.316**2])
+    assert {up for _, up in zinc} == {1}
 
 
 def test_the_best_epoch_is_kept(finished):
@@ -80,11 +80,11 @@ def test_the_best_epoch_is_kept(finished):
 
 
 def test_the_stored_model_reproduces_score_and_predictions(finished):
-    from osan.training.evaluation import predictions
+    from osan.training.evaluation import predict
 
     learner, settings, _ = load_model(str(finished))
     test = load_task(settings).test
-    prediction = predictions(learner, test, 5)
+    prediction = predict(learner, test, 5)
     with torch.no_grad():
         assert torch.allclose(learner(test.batch(torch.arange(3))), prediction[:3], rtol=1e-5)
     written = [float(row["predicted_y"]) for row in csv.DictReader((finished / "predictions.csv").open())]
@@ -185,7 +185,7 @@ def test_pna_needs_edge_features(small):
 def test_every_estimator_learns_something(small, name):
     settings = small(**{"selection.estimator": name, "selection.draws": 2})
     learner, task = learner_of(settings)
-    learner.training_step(next(iter(Batches(task.train, 16))), 0).backward()
+    learner.training_step(next(iter(FlatLoader(task.train, 16))), 0).backward()
     assert (learner.model.upstream is None) == (name == "random")
     assert all(parameter.grad is not None for parameter in learner.model.downstream.head.parameters())
     if name not in ("random", "imle", "adaptive-imle"):  # whose gradient may be 0 in a single step

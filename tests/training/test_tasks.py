@@ -61,20 +61,28 @@ def test_a_file_says_the_split(dataset: str) -> None:
 @pytest.mark.parametrize(
     ("dataset", "data", "message"),
     [
-        ("own.pt", {"split": "scaffold"}, "scaffold splits molecules of a table, but these are graphs"),
+        ("own.pt", {"split": "scaffold"}, "got 'scaffold'; scaffold is for tables of molecules"),
         (
             "own.pt",
             {"split": "random", "fold": "seed"},
-            "fold=0 was asked for, but the split 'random' has no",
+            "fold: expected none, for the split 'random' has no",
         ),
         ("own.csv", {"split": "scaffold", "fold": 0}, "the split 'scaffold' has no folds"),
-        ("own.csv", {"validate_on_test": True}, "validate_on_test goes with folds"),
-        ("own.pt", {"validate_on_test": True}, "validate_on_test goes with folds"),
-        ("own.pt", {"fold": 0, "kind": "regression", "metric": "mae"}, "stratified folds need one target of"),
-        ("own.pt", {"options": {"distances": True}}, "data.options: own.pt has none, got distances"),
-        ("own.csv", {"labels": "y.txt"}, "data.labels: the targets of own.csv are columns"),
-        ("own.pt", {"labels": "y.txt"}, "own.pt holds its own targets; leave out the labels y.txt"),
-        ("nowhere", {}, "data.dataset: 'nowhere' is neither a file nor one of"),
+        ("own.csv", {"validate_on_test": True}, "validate_on_test: expected a split with folds"),
+        ("own.pt", {"validate_on_test": True}, "validate_on_test: expected a split with folds"),
+        (
+            "own.pt",
+            {"fold": 0, "kind": "regression", "metric": "mae"},
+            "stratified folds need one target with",
+        ),
+        ("own.pt", {"options": {"distances": True}}, "own.pt: expected no options, got 'distances'"),
+        (
+            "own.csv",
+            {"labels": "y.txt"},
+            "labels: expected none, for own.csv is a table",
+        ),
+        ("own.pt", {"labels": "y.txt"}, "labels: expected none, for own.pt contains targets, got 'y.txt'"),
+        ("nowhere", {}, "dataset: expected a file, a folder or one of .*, got 'nowhere'"),
     ],
 )
 def test_what_cannot_be_done_is_refused(dataset: str, data: dict[str, object], message: str) -> None:
@@ -97,5 +105,5 @@ def test_paths_are_stored_in_full(tmp_path: Path) -> None:
     assert paths(dataset="own.pt", split="y") == (f"{here}/own.pt", f"{here}/y", None)
     (tmp_path / "zinc").write_text("")
     assert paths(dataset="zinc", split="official") == ("zinc", "official", None)
-    with pytest.raises(OsanError, match="'nowhere' is neither a file nor one of"):
+    with pytest.raises(OsanError, match=r"expected a file, a folder or one of .*, got 'nowhere'"):
         paths(dataset="nowhere")

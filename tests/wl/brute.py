@@ -6,7 +6,7 @@ from collections import deque
 from itertools import combinations, product
 
 from osan.graphs import Graph
-from osan.wl import Test
+from osan.wl import WLTest
 
 
 def arcs(graph: Graph) -> list[list[tuple[int, object, int]]]:
@@ -54,7 +54,12 @@ def ball(graph: Graph, center: int, hops: int | None) -> set[int]:
     return set(distance)
 
 
-def subgraphs(graph: Graph, test: Test):  # type: ignore[no-untyped-def]
+def subsets(things: range, k: int):  # type: ignore[no-untyped-def]
+    """All k-subsets; of fewer than k things the set of them all."""
+    return combinations(things, min(k, len(things)))
+
+
+def subgraphs(graph: Graph, test: WLTest):  # type: ignore[no-untyped-def]
     """Yields (members, initial colors of the vertices that are there, edges that are there)."""
     vertices, edges = range(graph.num_vertices), range(graph.num_edges)
     nb = arcs(graph)
@@ -72,14 +77,19 @@ def subgraphs(graph: Graph, test: Test):  # type: ignore[no-untyped-def]
                 inside = set(vertices) - inside
             yield (c,), {v: (label(graph, v), test.mark_center and v == c) for v in inside}, set(edges)
     elif test.what == "edge":
-        for chosen in combinations(edges, test.k):
-            kept = set(chosen) if test.operation == "select" else set(edges) - set(chosen)
-            yield chosen, {v: label(graph, v) for v in vertices}, kept
+        for chosen in subsets(edges, test.k):
+            select = test.operation == "select"
+            ends = {int(v) for e in chosen for v in graph.edges[e]} if select else vertices
+            yield (
+                chosen,
+                {v: label(graph, v) for v in ends},
+                set(chosen) if select else set(edges) - set(chosen),
+            )
     elif test.ordered:
         for g in product(vertices, repeat=test.k):
             yield g, {v: atp(graph, (v, *g)) for v in vertices}, set(edges)
     else:
-        for chosen in combinations(vertices, test.k):
+        for chosen in subsets(vertices, test.k):
             if test.operation == "mark":
                 start = {v: (label(graph, v), v in chosen) for v in vertices}
             else:
@@ -108,7 +118,7 @@ def run(start: dict, signature, rounds: int | None = None):  # type: ignore[no-u
     return colors, done
 
 
-def refine(graphs: list[Graph], test: Test, rounds: int | None = None):  # type: ignore[no-untyped-def]
+def refine(graphs: list[Graph], test: WLTest, rounds: int | None = None):  # type: ignore[no-untyped-def]
     """(colors of copies (graph, subgraph, vertex) or tuples, colors of graphs, rounds)."""
     if test.name == "wl" and (test.k > 1 or test.oblivious):
         return refine_tuples(graphs, test, rounds)
@@ -161,8 +171,8 @@ def refine(graphs: list[Graph], test: Test, rounds: int | None = None):  # type:
     return colors, verdicts, done
 
 
-def refine_kernel(graphs: list[Graph], test: Test, rounds: int | None):  # type: ignore[no-untyped-def]
-    nested = Test("vs-oswl", what="ego", operation="select", hops=test.hops)
+def refine_kernel(graphs: list[Graph], test: WLTest, rounds: int | None):  # type: ignore[no-untyped-def]
+    nested = WLTest("vs-oswl", what="ego", operation="select", hops=test.hops)
     colors = renumber({(i, v): label(g, v) for i, g in enumerate(graphs) for v in range(g.num_vertices)})
     done = 0
     while rounds is None or done < rounds:
@@ -185,7 +195,7 @@ def refine_kernel(graphs: list[Graph], test: Test, rounds: int | None):  # type:
     return colors, verdicts, done
 
 
-def refine_tuples(graphs: list[Graph], test: Test, rounds: int | None):  # type: ignore[no-untyped-def]
+def refine_tuples(graphs: list[Graph], test: WLTest, rounds: int | None):  # type: ignore[no-untyped-def]
     start = {
         (i, *t): atp(graph, t)
         for i, graph in enumerate(graphs)

@@ -7,44 +7,44 @@ import numpy as np
 import pytest
 
 from osan.graphs import Graph
-from osan.wl import Test, distinguishes, refine, relabel, tuples
+from osan.wl import WLTest, distinguishes, refine, relabel, tuples
 
 TESTS = [
-    Test("wl"),
-    Test("wl", 2),
-    Test("wl", 3),
-    Test("wl", 1, oblivious=True),
-    Test("wl", 2, oblivious=True),
-    Test("wl", 3, oblivious=True),
-    Test("oswl", 0),
-    Test("oswl", 1),
-    Test("oswl", 2),
-    Test("oswl", 1, neighborhood="all"),
-    Test("oswl", 2, neighborhood="all"),
-    Test("oswl", 2, ordered=False),
-    Test("oswl", 1, operation="delete"),
-    Test("vs-oswl", 0),
-    Test("vs-oswl", 1),
-    Test("vs-oswl", 2),
-    Test("vs-oswl", 2, neighborhood="all"),
-    Test("vs-oswl", 2, ordered=False),
-    Test("vs-oswl", 2, operation="delete"),
-    Test("vs-oswl", 3, operation="select"),
-    Test("vs-oswl", 1, what="edge"),
-    Test("vs-oswl", 2, what="edge"),
-    Test("vs-oswl", 2, what="edge", operation="select"),
-    Test("vs-oswl", what="ego", hops=1),
-    Test("vs-oswl", what="ego", hops=1, mark_center=True),
-    Test("vs-oswl", what="ego", hops=1, operation="delete"),
-    Test("vs-oswl", what="ego"),
-    Test("oswl", what="ego", hops=2),
-    Test("id", hops=2),
-    Test("id", 2, hops=1),
-    Test("nested", hops=1),
-    Test("kernel", hops=1),
-    Test("dss", 1),
-    Test("dss", 1, operation="delete"),
-    Test("dss", what="ego", hops=1, mark_center=True),
+    WLTest("wl"),
+    WLTest("wl", 2),
+    WLTest("wl", 3),
+    WLTest("wl", 1, oblivious=True),
+    WLTest("wl", 2, oblivious=True),
+    WLTest("wl", 3, oblivious=True),
+    WLTest("oswl", 0),
+    WLTest("oswl", 1),
+    WLTest("oswl", 2),
+    WLTest("oswl", 1, neighborhood="all"),
+    WLTest("oswl", 2, neighborhood="all"),
+    WLTest("oswl", 2, ordered=False),
+    WLTest("oswl", 1, operation="delete"),
+    WLTest("vs-oswl", 0),
+    WLTest("vs-oswl", 1),
+    WLTest("vs-oswl", 2),
+    WLTest("vs-oswl", 2, neighborhood="all"),
+    WLTest("vs-oswl", 2, ordered=False),
+    WLTest("vs-oswl", 2, operation="delete"),
+    WLTest("vs-oswl", 3, operation="select"),
+    WLTest("vs-oswl", 1, what="edge"),
+    WLTest("vs-oswl", 2, what="edge"),
+    WLTest("vs-oswl", 2, what="edge", operation="select"),
+    WLTest("vs-oswl", what="ego", hops=1),
+    WLTest("vs-oswl", what="ego", hops=1, mark_center=True),
+    WLTest("vs-oswl", what="ego", hops=1, operation="delete"),
+    WLTest("vs-oswl", what="ego"),
+    WLTest("oswl", what="ego", hops=2),
+    WLTest("id", hops=2),
+    WLTest("id", 2, hops=1),
+    WLTest("nested", hops=1),
+    WLTest("kernel", hops=1),
+    WLTest("dss", 1),
+    WLTest("dss", 1, operation="delete"),
+    WLTest("dss", what="ego", hops=1, mark_center=True),
 ]
 
 
@@ -88,7 +88,7 @@ def same_partition(one: list[int], other: list[int]) -> bool:
     return len(pairs) == len(set(one)) == len(set(other))
 
 
-def check(graphs: list[Graph], test: Test, rounds: int | None = None) -> None:
+def check(graphs: list[Graph], test: WLTest, rounds: int | None = None) -> None:
     """Colors of copies or tuples, of graphs, and the number of rounds, all against the definition."""
     ours = refine(graphs, test, rounds=rounds)
     colors, verdicts, done = brute.refine(graphs, test, rounds)
@@ -107,7 +107,7 @@ def check(graphs: list[Graph], test: Test, rounds: int | None = None) -> None:
             assert distinguishes(graphs[0], graphs[other], test) == told_apart
 
 
-def size(test: Test) -> int:
+def size(test: WLTest) -> int:
     return 4 if test.k >= 3 or test.name == "dss" else 5
 
 
@@ -131,7 +131,7 @@ def test_a_hash_of_two_bits_changes_nothing(test, monkeypatch):
         check(family(seed, size(test)), test)
 
 
-@pytest.mark.parametrize("test", [Test("wl", 2), Test("wl", 3)], ids=str)
+@pytest.mark.parametrize("test", [WLTest("wl", 2), WLTest("wl", 3)], ids=str)
 def test_colors_too_many_to_pack_change_nothing(test, monkeypatch):
     monkeypatch.setattr(tuples.Tuples, "pack", False)
     for seed in range(300, 330):

@@ -18,7 +18,7 @@ def fills(panel):
     return [tuple(row) for row in vertices.get_facecolors()]
 
 
-@pytest.mark.parametrize("test", [wl.Test("wl"), wl.Test("oswl", 1), wl.Test("wl", 2)])
+@pytest.mark.parametrize("test", [wl.WLTest("wl"), wl.WLTest("oswl", 1), wl.WLTest("wl", 2)])
 def test_equal_colors_are_equal_shades(test):
     pair = (decalin(), bicyclopentyl())
     coloring = wl.refine(pair, test)
@@ -57,4 +57,4 @@ def test_on_the_command_line(tmp_path):
     assert CliRunner().invoke(app, [*words, str(tmp_path / "a.svg")]).exit_code == 0
     assert "graph 1: color" in (tmp_path / "a.svg").read_text()
     wrong = CliRunner().invoke(app, [*words, str(tmp_path / "a.gif")])
-    assert "a picture ends in .svg or .png" in str(wrong.exception)
+    assert "expected a name that ends in .svg or .png" in str(wrong.exception)

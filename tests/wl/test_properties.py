@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 
 from osan.errors import OsanError, TooLarge
 from osan.graphs import Graph, cycle_pair, from_networkx, rook_4x4, shrikhande
-from osan.wl import Test, distinguishes, refine
+from osan.wl import WLTest, distinguishes, refine
 from osan.wl.ladder import separates_more
 
 TESTS = [
-    Test("wl"),
-    Test("wl", 2),
-    Test("wl", 3, oblivious=True),
-    Test("oswl", 1),
-    Test("oswl", 2, ordered=False),
-    Test("vs-oswl", 1),
-    Test("vs-oswl", 1, operation="delete"),
-    Test("vs-oswl", 1, what="edge"),
-    Test("vs-oswl", what="ego", hops=1, mark_center=True),
-    Test("id", hops=2),
-    Test("nested", hops=1),
-    Test("kernel", hops=1),
-    Test("dss", 1),
+    WLTest("wl"),
+    WLTest("wl", 2),
+    WLTest("wl", 3, oblivious=True),
+    WLTest("oswl", 1),
+    WLTest("oswl", 2, ordered=False),
+    WLTest("vs-oswl", 1),
+    WLTest("vs-oswl", 1, operation="delete"),
+    WLTest("vs-oswl", 1, what="edge"),
+    WLTest("vs-oswl", what="ego", hops=1, mark_center=True),
+    WLTest("id", hops=2),
+    WLTest("nested", hops=1),
+    WLTest("kernel", hops=1),
+    WLTest("dss", 1),
 ]
 
 
@@ -92,24 +92,24 @@ def test_verdicts_do_not_depend_on_company_or_order(test, data):
 @pytest.mark.parametrize(
     ("weaker", "stronger"),
     [
-        (Test("wl"), Test("wl", 2)),
-        (Test("wl", 2), Test("wl", 3)),
-        (Test("oswl", 0), Test("oswl", 1)),
-        (Test("oswl", 1), Test("oswl", 2)),
-        (Test("vs-oswl", 0), Test("vs-oswl", 1)),
-        (Test("vs-oswl", 1), Test("vs-oswl", 2)),
-        (Test("oswl", 1), Test("wl", 2)),
-        (Test("vs-oswl", 1), Test("wl", 2)),
-        (Test("oswl", 2), Test("wl", 3)),
-        (Test("oswl", 1, ordered=False), Test("oswl", 1)),
-        (Test("oswl", 2, ordered=False), Test("oswl", 2)),
-        (Test("wl", 2, oblivious=True), Test("wl", 2)),
-        (Test("wl"), Test("wl", 2, oblivious=True)),
-        (Test("wl", 2, oblivious=True), Test("wl")),
-        (Test("wl", 2), Test("wl", 3, oblivious=True)),
-        (Test("wl", 3, oblivious=True), Test("wl", 2)),
-        (Test("id", hops=2), Test("wl", 2)),
-        (Test("kernel", hops=1), Test("wl", 2)),
+        (WLTest("wl"), WLTest("wl", 2)),
+        (WLTest("wl", 2), WLTest("wl", 3)),
+        (WLTest("oswl", 0), WLTest("oswl", 1)),
+        (WLTest("oswl", 1), WLTest("oswl", 2)),
+        (WLTest("vs-oswl", 0), WLTest("vs-oswl", 1)),
+        (WLTest("vs-oswl", 1), WLTest("vs-oswl", 2)),
+        (WLTest("oswl", 1), WLTest("wl", 2)),
+        (WLTest("vs-oswl", 1), WLTest("wl", 2)),
+        (WLTest("oswl", 2), WLTest("wl", 3)),
+        (WLTest("oswl", 1, ordered=False), WLTest("oswl", 1)),
+        (WLTest("oswl", 2, ordered=False), WLTest("oswl", 2)),
+        (WLTest("wl", 2, oblivious=True), WLTest("wl", 2)),
+        (WLTest("wl"), WLTest("wl", 2, oblivious=True)),
+        (WLTest("wl", 2, oblivious=True), WLTest("wl")),
+        (WLTest("wl", 2), WLTest("wl", 3, oblivious=True)),
+        (WLTest("wl", 3, oblivious=True), WLTest("wl", 2)),
+        (WLTest("id", hops=2), WLTest("wl", 2)),
+        (WLTest("kernel", hops=1), WLTest("wl", 2)),
     ],
     ids=str,
 )
@@ -136,7 +136,7 @@ def test_unordered_marks_form_no_hierarchy():
     for n in range(1, 7):
         same_size = [from_networkx(g) for g in nx.graph_atlas_g() if len(g) == n]
         for k in range(n):
-            one, other = (Test("vs-oswl", size, ordered=False) for size in (k, k + 1))
+            one, other = (WLTest("vs-oswl", size, ordered=False) for size in (k, k + 1))
             if separates_more(same_size, one, other):
                 found.append((n, k))
     assert found == [(6, 5)]
@@ -146,13 +146,15 @@ def test_unordered_marks_form_no_hierarchy():
     assert distinguishes(hexagon, triangles, "vs-oswl", k=2)
 
 
-def test_sizes_without_subgraphs():
-    """More chosen vertices than there are: no subgraphs, so nothing is seen of them."""
+def test_sizes_with_few_vertices():
+    """A graph with fewer than k vertices has one k-subset, all of them; an empty graph has no tuple."""
     one, two = Graph(1), Graph(2)
     coloring = refine([one, two], "vs-oswl", k=3, ordered=False)
-    assert coloring.same(0, 1)
-    assert [len(part) for part in coloring.subgraphs] == [0, 0]
-    assert distinguishes(one, two, "oswl", k=3, ordered=False)  # per vertex: one against two empty multisets
+    assert not coloring.same(0, 1)
+    assert [part.tolist() for part in coloring.subgraphs] == [[[0, -1, -1]], [[0, 1, -1]]]
+    assert distinguishes(one, two, "oswl", k=3, ordered=False)
+    # Deleting the only vertex leaves what deleting a vertex of the empty graph leaves: nothing.
+    assert not distinguishes(Graph(0), one, "vs-oswl", k=1, operation="delete")
     assert not distinguishes(Graph(0), Graph(0), "oswl", k=2)
     assert distinguishes(Graph(0), one, "wl", k=2)
 
@@ -169,32 +171,35 @@ def test_labels_are_compared_not_printed():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"test": "wl", "k": 0}, "k is 0; it must be at least 1"),
-        ({"test": "oswl", "k": -2}, "k is -2; it must be at least 0"),
-        ({"test": "oswl", "k": 1.5}, "whole number"),
+        ({"test": "wl", "k": 0}, "k: expected at least 1 for test 'wl', got 0"),
+        ({"test": "oswl", "k": -2}, "k: expected at least 0 for test 'oswl', got -2"),
+        ({"test": "oswl", "k": 1.5}, "k: expected an integer, got 1.5"),
         ({"test": "owl"}, "did you mean 'oswl'"),
-        ({"test": "oswl", "operation": "remove"}, "choose from mark, delete, select"),
+        ({"test": "oswl", "operation": "remove"}, "operation: expected delete, select or mark, got 'remove'"),
         ({"test": "oswl", "ordering": True}, "did you mean 'ordered'"),
         ({"test": "oswl", "ordered": True, "operation": "delete"}, "ordered tuples can only be marked"),
-        ({"test": "wl", "rounds": -1}, "rounds is -1"),
-        ({"test": "wl", "neighborhood": "all"}, "'wl' takes no neighborhood.* it takes k and oblivious"),
-        ({"test": "wl", "what": "edge", "operation": "delete"}, "'wl' takes no operation"),
-        ({"test": "wl", "k": 2, "ordered": False}, "'wl' takes no ordered"),
-        ({"test": "kernel", "operation": "delete", "hops": 1}, "'kernel' takes no operation.* it takes hops"),
-        ({"test": "id", "operation": "delete", "hops": 1}, "'id' takes no operation.* it takes k and hops"),
-        ({"test": "nested", "what": "edge"}, "'nested' takes no what"),
-        ({"test": "nested", "mark_center": True}, "'nested' takes no mark_center"),
-        ({"test": "nested", "k": 2}, "'nested' takes no k"),
-        ({"test": "dss", "neighborhood": "all"}, "'dss' takes no neighborhood"),
-        ({"test": "oswl", "oblivious": True}, "'oswl' takes no oblivious"),
-        ({"test": "nested", "hops": "2"}, "hops is '2'; it must be a whole number"),
-        ({"test": "nested", "hops": -1}, "hops is -1; it must be at least 0"),
+        ({"test": "wl", "rounds": -1}, "rounds: expected at least 0, got -1"),
+        (
+            {"test": "wl", "neighborhood": "all"},
+            "neighborhood: expected no value for test 'wl'.* it takes k and oblivious",
+        ),
+        ({"test": "wl", "what": "edge", "operation": "delete"}, "operation: expected no value for test 'wl'"),
+        ({"test": "wl", "k": 2, "ordered": False}, "ordered: expected no value for test 'wl'"),
+        ({"test": "kernel", "operation": "delete", "hops": 1}, "operation: .* 'kernel'.* it takes hops"),
+        ({"test": "id", "operation": "delete", "hops": 1}, "operation: .* 'id'.* it takes k and hops"),
+        ({"test": "nested", "what": "edge"}, "what: expected no value for test 'nested'"),
+        ({"test": "nested", "mark_center": True}, "mark_center: expected no value for test 'nested'"),
+        ({"test": "nested", "k": 2}, "k: expected no value for test 'nested'"),
+        ({"test": "dss", "neighborhood": "all"}, "neighborhood: expected no value for test 'dss'"),
+        ({"test": "oswl", "oblivious": True}, "oblivious: expected no value for test 'oswl'"),
+        ({"test": "nested", "hops": "2"}, "hops: expected an integer, got '2'"),
+        ({"test": "nested", "hops": -1}, "hops: expected at least 0 for test 'nested', got -1"),
         ({"test": "vs-oswl", "what": "ego", "k": 0}, "an ego-net has one center"),
         (
             {"test": "vs-oswl", "what": "ego", "operation": "delete", "mark_center": True},
-            "mark_center needs ego-nets that keep their center",
+            "mark_center: expected what='ego' with operation='select'",
         ),
-        ({"test": "vs-oswl", "hops": 2}, "hops needs ego-nets"),
+        ({"test": "vs-oswl", "hops": 2}, "hops: expected what='ego', got what='vertex'"),
     ],
 )
 def test_wrong_settings_are_named(arguments, message):
@@ -203,9 +208,9 @@ def test_wrong_settings_are_named(arguments, message):
 
 
 def test_mixed_and_missing_graphs_are_named():
-    with pytest.raises(OsanError, match="graph 0 is undirected and graph 1 is directed"):
+    with pytest.raises(OsanError, match="got graph 0 undirected and graph 1 directed"):
         refine([Graph(2, [(0, 1)]), Graph(2, [(0, 1)], directed=True)])
-    with pytest.raises(OsanError, match="at least one"):
+    with pytest.raises(OsanError, match="expected at least one"):
         refine([])
 
 
@@ -217,27 +222,42 @@ def test_one_graph_alone_is_refused():
 
 
 def test_numbers_of_numpy_are_numbers():
-    test = Test("oswl", np.int64(2))
+    test = WLTest("oswl", np.int64(2))
     assert (str(test), type(test.k)) == ("2-OSWL", int)
-    assert str(Test("nested", hops=np.int64(2))) == "nested GNN test, 2-ego"
+    assert str(WLTest("nested", hops=np.int64(2))) == "nested GNN test, 2-ego"
     for k in (2.0, "2", True):
-        with pytest.raises(OsanError, match="it must be a whole number"):
-            Test("oswl", k)
+        with pytest.raises(OsanError, match="k: expected an integer"):
+            WLTest("oswl", k)
 
 
-def test_small_graphs_have_no_large_subsets():
-    """Of the three vertices of a graph no four are marked: there is nothing to see but how many there are."""
-    path, triangle, edge = nx.path_graph(3), nx.complete_graph(3), nx.path_graph(2)
-    for name in ("oswl", "vs-oswl"):
-        test = Test(name, 4, ordered=False)
-        assert refine([path], test).subgraphs[0].shape == (0, 4)
-        assert not distinguishes(path, triangle, test)
-        assert distinguishes(path, triangle, Test(name, 3, ordered=False))
-    assert distinguishes(path, edge, Test("oswl", 4, ordered=False))
-    assert not distinguishes(path, edge, Test("vs-oswl", 4, ordered=False))
+def test_large_subsets_of_small_graphs_are_all_vertices():
+    """Choosing four of three vertices is choosing all three, whatever is done with them."""
+    path, triangle = nx.path_graph(3), nx.complete_graph(3)
+    for name in ("oswl", "vs-oswl", "dss"):
+        for operation in ("mark", "delete", "select"):
+            three, four = (WLTest(name, k, ordered=False, operation=operation) for k in (3, 4))
+            assert refine([path], four).subgraphs[0].tolist() == [[0, 1, 2, -1]]
+            assert distinguishes(path, triangle, three) == distinguishes(path, triangle, four)
+            assert distinguishes(path, triangle, four) == (operation != "delete")
 
 
-@pytest.mark.parametrize("test", [Test("wl", 4), Test("oswl", 3), Test("vs-oswl", 2, what="edge")], ids=str)
+def test_selected_edges_bring_their_ends_only():
+    """Vertices that no selected edge touches are not in the subgraph, as in the bags."""
+    path = nx.path_graph(4)
+    coloring = refine([path], "vs-oswl", k=1, what="edge", operation="select")
+    assert (coloring.colors[0] >= 0).tolist() == [
+        [True, True, False, False],
+        [False, True, True, False],
+        [False, False, True, True],
+    ]
+    isolated = nx.disjoint_union(path, nx.empty_graph(2))
+    assert not distinguishes(path, isolated, "vs-oswl", k=1, what="edge", operation="select")
+    assert distinguishes(path, isolated, "vs-oswl", k=1, what="edge")
+
+
+@pytest.mark.parametrize(
+    "test", [WLTest("wl", 4), WLTest("oswl", 3), WLTest("vs-oswl", 2, what="edge")], ids=str
+)
 def test_memory_is_refused_before_it_is_taken(test):
     graph = from_networkx(nx.gnm_random_graph(200, 3000, seed=0))
     with pytest.raises(OsanError, match=r"needs about .* the limit is 1\.0 GB; n up to about \d+ would fit"):

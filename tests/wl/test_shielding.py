@@ -7,8 +7,8 @@ import networkx as nx
 import pytest
 
 from osan.graphs import fuerer_graph, fuerer_grid_pair, to_networkx
-from osan.wl import Test
-from osan.wl.shielding import always_room, is_shielding, without_shield
+from osan.wl import WLTest
+from osan.wl.theory import always_room, is_shielding, without_shield
 
 
 def by_definition(base, twisted, marks):
@@ -75,7 +75,7 @@ def test_the_propositions_in_plain_python():
     base, twisted = nx.grid_2d_graph(2, 6), ((0, 2), (0, 3))
     x, y = fuerer_grid_pair(2, 6, [twisted])
     n = x.num_vertices
-    colors, _, _ = brute.refine([x, y], Test("oswl", 1))
+    colors, _, _ = brute.refine([x, y], WLTest("oswl", 1))
     cloud = [label[1] for label in x.vertex_labels]
     shielded = [
         (t, u) for t, u in product(range(n), repeat=2) if by_definition(base, twisted, (cloud[t], cloud[u]))

@@ -7,9 +7,8 @@ import pytest
 
 from osan.errors import OsanError
 from osan.graphs import fuerer_grid_pair
-from osan.wl import Test, refine
-from osan.wl.check import Check, run
-from osan.wl.theory import checks
+from osan.wl import WLTest, refine
+from osan.wl.theory import Check, checks, run
 
 # Each is explained in docs/theory.md.
 CONTRADICTED = [
@@ -47,8 +46,8 @@ def test_what_does_not_fit_is_left_open(instance, claim):
 
 def test_only_what_does_not_fit_is_left_open():
     """A check that cannot be computed for another reason is an error, not an open question."""
-    with pytest.raises(OsanError, match="k is -1"):
-        run(Check("here", "claim", "instance", True, lambda _: bool(Test("oswl", -1))))
+    with pytest.raises(OsanError, match="k: expected at least 0"):
+        run(Check("here", "claim", "instance", True, lambda _: bool(WLTest("oswl", -1))))
 
 
 @pytest.mark.parametrize("n", [4, 7])

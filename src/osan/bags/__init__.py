@@ -1,10 +1,10 @@
-"""Bags of subgraphs: what is seen of a graph, as flat index tensors over a PyG batch."""
+"""Bags of subgraphs, held as flat index tensors over a PyG batch."""
 
 from osan.bags.bag import SubgraphBag
-from osan.bags.choice import from_choice, induced_edge_weight
+from osan.bags.choice import from_choice, induced_edge_weight, straight_through
 from osan.bags.draw import draw, subgraph_of
 from osan.bags.edges import maximum_spanning_forest, undirected_edges
-from osan.bags.policies import all_edges, all_egos, all_subsets, all_tuples, all_walks, whole_graphs
+from osan.bags.every import all_edges, all_egos, all_subsets, all_tuples, all_walks, whole_graphs
 from osan.bags.random import (
     random_dropout,
     random_edges,
@@ -36,6 +36,7 @@ __all__ = [
     "random_subsets",
     "random_trees",
     "random_tuples",
+    "straight_through",
     "subgraph_of",
     "undirected_edges",
     "whole_graphs",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from osan.errors import OsanError
 
 @dataclass(frozen=True, eq=False)
 class SubgraphBag:
-    r"""A bag of subgraphs of the graphs of a batch, which is itself one graph.
+    r"""A bag of subgraphs of the graphs of a batch. The bag is itself a graph.
 
     Its vertices are *copies* (v, s), vertex v seen in subgraph s; copies are sorted by subgraph, then vertex,
     and copied edges by the copy they point to. Subgraphs are sorted by graph. Any PyG convolution runs on
@@ -32,20 +32,20 @@ class SubgraphBag:
     graph
         For each subgraph its graph; shape ``[subgraphs]``.
     num_vertices, num_edges, num_graphs
-        What the batch holds.
+        The size of the batch.
     weight
-        For each copy whether it is part of its subgraph (0 or 1, with gradients where the choice is learned);
-        ``None`` if all copies are.
+        How much each copy is part of its subgraph (0: removed, 1: kept), with gradients if the choice is
+        learned; ``None`` if all copies are kept.
     edge_weight
         The same for copied edges.
     mark, edge_mark
-        0 or 1 for each copy (each copied edge), with gradients where the choice is learned; ``None`` without
-        marks.
+        The mark of each copy (each copied edge), 0 for none, with gradients if the choice is learned;
+        ``None`` without marks.
     rank
         The rank 1, 2, ... of each copy in its ordered subgraph, 0 for none; ``None`` if unordered.
     tuples
         For each subgraph the vertices of its tuple t(g), or of the set it was made from; shape
-        ``[subgraphs, k]``, with -1 where a graph has fewer than k vertices and for whole graphs.
+        ``[subgraphs, k]``, padded with -1 for graphs of fewer than k vertices and for whole graphs.
 
     Examples
     --------
@@ -57,6 +57,10 @@ class SubgraphBag:
     >>> bag.vertex.tolist(), bag.subgraph.tolist()
     ([1, 2, 0, 2, 0, 1], [0, 0, 1, 1, 2, 2])
     """
+
+    #: The fields with one entry per copy, and those with one per copied edge.
+    PER_COPY: ClassVar[tuple[str, ...]] = ("vertex", "subgraph", "weight", "mark", "rank")
+    PER_EDGE: ClassVar[tuple[str, ...]] = ("edge", "edge_weight", "edge_mark")
 
     vertex: Tensor
     subgraph: Tensor
@@ -76,8 +80,8 @@ class SubgraphBag:
     def __post_init__(self) -> None:
         copies, edges, subgraphs = self.vertex.numel(), self.edge.numel(), self.graph.numel()
         for names, shape in (
-            (("vertex", "subgraph", "weight", "mark", "rank"), (copies,)),
-            (("edge", "edge_weight", "edge_mark"), (edges,)),
+            (self.PER_COPY, (copies,)),
+            (self.PER_EDGE, (edges,)),
             (("edge_index",), (2, edges)),
             (("graph",), (subgraphs,)),
         ):
@@ -87,13 +91,6 @@ class SubgraphBag:
                     raise OsanError(f"bag.{name}: expected shape {list(shape)}, got {list(value.shape)}")
         if self.tuples is not None and (self.tuples.dim() != 2 or len(self.tuples) != subgraphs):
             raise OsanError(f"bag.tuples: expected shape [{subgraphs}, k], got {list(self.tuples.shape)}")
-
-    @staticmethod
-    def from_choice(batch: Data, choice: Tensor, **options: Any) -> SubgraphBag:
-        """The bag of the subgraphs that a choice names: see :func:`osan.bags.from_choice`."""
-        from osan.bags.choice import from_choice
-
-        return from_choice(batch, choice, **options)
 
     @property
     def num_copies(self) -> int:
@@ -112,10 +109,10 @@ class SubgraphBag:
 
     @property
     def layer_weight(self) -> Tensor | None:
-        """The weights of copies that layers see; ``None`` if all copies take part in them.
+        """The weights of copies inside the layers; ``None`` if all copies take part.
 
-        Without weights on copied edges every message is sent, and removed copies are only left out of what
-        comes after the layers (``deleted="unpooled"``).
+        Without weights on copied edges, every message is sent and removed copies are left out of pooling only
+        (``deleted="unpooled"``).
         """
         return None if self.edge_weight is None else self.weight
 
@@ -134,7 +131,7 @@ class SubgraphBag:
         return replace(self, **moved)
 
     def dense(self, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Values of the copies as a tensor over vertices and subgraphs, where m is constant.
+        """Arrange values of the copies by vertex and subgraph, if every graph has m subgraphs.
 
         Parameters
         ----------
@@ -144,8 +141,8 @@ class SubgraphBag:
         Returns
         -------
         tuple
-            The values, shape ``[vertices, m, ...]``, zero where there is no copy, and a boolean tensor of
-            shape ``[vertices, m]`` that says where there is one.
+            The values, shape ``[vertices, m, ...]``, zero where there is no copy, and a boolean mask of the
+            copies, shape ``[vertices, m]``.
 
         Raises
         ------
@@ -166,17 +163,17 @@ class SubgraphBag:
         m = int(counts[0]) if counts.numel() else 0
         if bool((counts != m).any()):
             raise OsanError(
-                "a dense view needs the same number of subgraphs for every graph, "
+                "bag: expected the same number of subgraphs for every graph, "
                 f"got {int(counts.min())} to {int(counts.max())}"
             )
         if len(values) != self.num_copies:
             raise OsanError(f"values: expected {self.num_copies} rows, one per copy, got {len(values)}")
         place = self.vertex * m + self.subgraph - self.graph[self.subgraph] * m
         rows = values.new_zeros((self.num_vertices * m, *values.shape[1:])).index_copy(0, place, values)
-        there = torch.zeros(self.num_vertices * m, dtype=torch.bool, device=place.device)
-        there[place] = True
+        mask = torch.zeros(self.num_vertices * m, dtype=torch.bool, device=place.device)
+        mask[place] = True
         shape = (self.num_vertices, m)
-        return rows.view(*shape, *values.shape[1:]), there.view(shape)
+        return rows.view(*shape, *values.shape[1:]), mask.view(shape)
 
     def check(self, batch: Data) -> None:
         """Raise an :class:`~osan.errors.OsanError` if the bag does not belong to ``batch``."""
@@ -186,7 +183,7 @@ class SubgraphBag:
             ("graphs", self.num_graphs, num_graphs_of(batch)),
         ):
             if mine != theirs:
-                raise OsanError(f"the bag was made from a batch of {mine} {name}, this batch has {theirs}")
+                raise OsanError(f"batch: expected the {mine} {name} of the bag, got {theirs}")
 
     def __repr__(self) -> str:
         def count(number: int, what: str, plural: str) -> str:
@@ -198,9 +195,8 @@ class SubgraphBag:
         ]
         if self.tuples is not None:
             parts.append(f"tuples of {self.tuples.size(1)}")
-        parts += ["ranks"] * (self.rank is not None)
-        parts += ["marks"] * (self.mark is not None)
-        parts += ["edge marks"] * (self.edge_mark is not None)
+        named = {"ranks": self.rank, "marks": self.mark, "edge marks": self.edge_mark}
+        parts += [name for name, value in named.items() if value is not None]
         weights = [w for w in (self.weight, self.edge_weight) if w is not None]
         if weights:
             parts.append("weights with gradients" if any(w.requires_grad for w in weights) else "weights")

@@ -1,4 +1,4 @@
-"""The two ways to a bag: thin out all copies, or join the copies that are wanted."""
+"""Two ways to build a bag: copy everything and remove copies, or list the copies to keep."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from osan.bags.layout import Layout, ragged, starts
 def full_bag(
     layout: Layout, graph: Tensor, tuples: Tensor | None = None, shift: Tensor | None = None
 ) -> SubgraphBag:
-    """Every vertex and edge of its graph copied into each subgraph.
+    """Copy every vertex and edge of its graph into each subgraph.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ def full_bag(
     graph
         The graph of each subgraph, sorted; shape ``[subgraphs]``.
     tuples
-        Those of the bag.
+        The tuples of the bag.
     shift
-        What :func:`vertex_shift` says, where it is known already.
+        The result of :func:`vertex_shift`, if already known.
     """
     shift = vertex_shift(layout, graph) if shift is None else shift
     subgraph = torch.repeat_interleave(layout.sizes.index_select(0, graph))
@@ -47,9 +47,9 @@ def full_bag(
 
 
 def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None = None) -> SubgraphBag:
-    """The bag without the copies and copied edges that are not kept.
+    """Remove the copies and copied edges that are not kept.
 
-    An edge also goes when one of its ends goes.
+    A copied edge also goes if one of its ends goes.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
         edge_index = (copies.cumsum(0) - 1).index_select(0, edge_index.flatten()).view(2, -1)
     changed: dict[str, Any] = {"edge_index": edge_index}
     for names, kept in (
-        (("vertex", "subgraph", "weight", "mark", "rank"), kept_copies),
-        (("edge", "edge_weight", "edge_mark"), kept_edges),
+        (SubgraphBag.PER_COPY, kept_copies),
+        (SubgraphBag.PER_EDGE, kept_edges),
     ):
         if kept is not None:
             values = {name: getattr(bag, name) for name in names}
@@ -83,12 +83,12 @@ def thinned(bag: SubgraphBag, copies: Tensor | None = None, edges: Tensor | None
 
 
 def vertex_shift(layout: Layout, graph: Tensor) -> Tensor:
-    """From a vertex to its copy in :func:`full_bag`: what to add in each subgraph, shape ``[subgraphs]``."""
+    """The offset from a vertex to its copy in :func:`full_bag`, for each subgraph; shape ``[subgraphs]``."""
     return starts(layout.sizes.index_select(0, graph)) - layout.first.index_select(0, graph)
 
 
 def edge_position_of(layout: Layout, graph: Tensor, subgraph: Tensor, column: Tensor) -> Tensor:
-    """Where the copy of a column of ``edge_index`` in subgraph s stands in :func:`full_bag`."""
+    """The position in :func:`full_bag` of the copy of each column of ``edge_index`` in its subgraph."""
     place = torch.empty_like(layout.order)
     place[layout.order] = torch.arange(layout.num_edges, device=layout.device)
     return starts(layout.edge_sizes[graph])[subgraph] + place[column] - layout.edge_first[graph[subgraph]]
@@ -97,10 +97,10 @@ def edge_position_of(layout: Layout, graph: Tensor, subgraph: Tensor, column: Te
 def induced_bag(
     layout: Layout, graph: Tensor, subgraph: Tensor, vertex: Tensor, tuples: Tensor | None = None
 ) -> SubgraphBag:
-    """The subgraphs induced by the given vertices.
+    """Build the subgraphs induced by the given vertices.
 
-    Time and memory follow the copies and their neighbors in the batch, not subgraphs times vertices, so that
-    small subgraphs of a large graph stay cheap.
+    Time and memory grow with the copies and their neighbors, not with subgraphs times vertices: small
+    subgraphs of a large graph are cheap.
 
     Parameters
     ----------
@@ -111,22 +111,22 @@ def induced_bag(
     subgraph, vertex
         The copies, in any order, repeats allowed; shape ``[copies]``.
     tuples
-        Those of the bag.
+        The tuples of the bag.
     """
     keys = torch.unique(subgraph * layout.num_vertices + vertex)
     subgraph = keys // max(layout.num_vertices, 1)
     vertex = keys - subgraph * layout.num_vertices
-    # The in-coming edges of each copy, so that copied edges are sorted by the copy they point to.
+    # The incoming edges of each copy, so that copied edges are sorted by their target.
     counts = torch.bincount(layout.ends[1], minlength=layout.num_vertices)
     position, target = ragged(starts(counts)[vertex], counts[vertex])
     wanted = subgraph[target] * layout.num_vertices + layout.ends[0, position]
     source = torch.searchsorted(keys, wanted)
-    there = keys[source.clamp(max=max(keys.numel() - 1, 0))] == wanted
+    present = keys[source.clamp(max=max(keys.numel() - 1, 0))] == wanted
     return SubgraphBag(
         vertex,
         subgraph,
-        torch.stack((source[there], target[there])),
-        layout.order[position[there]],
+        torch.stack((source[present], target[present])),
+        layout.order[position[present]],
         graph,
         layout.num_vertices,
         layout.num_edges,
@@ -136,9 +136,9 @@ def induced_bag(
 
 
 def with_whole_graph(bag: SubgraphBag, layout: Layout) -> SubgraphBag:
-    """The bag with each graph itself as one more member, the last of its subgraphs.
+    """Add each graph itself as one more subgraph, the last one of the graph.
 
-    The new copies weigh 1 and carry neither mark nor rank.
+    The new copies have weight 1 and neither mark nor rank.
     """
     whole = full_bag(layout, torch.arange(layout.num_graphs, device=layout.device))
     before = bag.subgraphs_per_graph.cumsum(0)

@@ -13,13 +13,14 @@ import torch
 
 from osan.bags.bag import SubgraphBag
 from osan.errors import OsanError
-from osan.graphs.panels import panels
+from osan.extras import rdkit
+from osan.figures import panels
 
 _GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
 
 
 def subgraph_of(bag: SubgraphBag, s: int) -> nx.MultiDiGraph:
-    """Subgraph s as a networkx graph on the vertices of the batch, with the bag's numbers as attributes.
+    """Subgraph s as a networkx graph on the vertices of the batch, with its weights and marks.
 
     Examples
     --------
@@ -30,40 +31,36 @@ def subgraph_of(bag: SubgraphBag, s: int) -> nx.MultiDiGraph:
     [(1, 2), (2, 1)]
     """
     if not 0 <= s < bag.num_subgraphs:
-        raise OsanError(f"subgraph {s}: the bag has the subgraphs 0 to {bag.num_subgraphs - 1}")
+        raise OsanError(f"s: expected a subgraph from 0 to {bag.num_subgraphs - 1}, got {s}")
     graph = nx.MultiDiGraph()
     for copy in (bag.subgraph == s).nonzero().flatten().tolist():
-        values = {
-            name: getattr(bag, name)[copy].item()
-            for name in ("weight", "mark", "rank")
-            if getattr(bag, name) is not None
-        }
-        graph.add_node(int(bag.vertex[copy]), **values)
+        graph.add_node(int(bag.vertex[copy]), **_values(bag, bag.PER_COPY, copy))
     for e in (bag.subgraph[bag.edge_index[0]] == s).nonzero().flatten().tolist():
-        values = {
-            name: getattr(bag, name)[e].item()
-            for name in ("edge_weight", "edge_mark")
-            if getattr(bag, name) is not None
-        }
         source, target = bag.vertex[bag.edge_index[:, e]].tolist()
-        graph.add_edge(source, target, key=int(bag.edge[e]), **values)
+        graph.add_edge(source, target, key=int(bag.edge[e]), **_values(bag, bag.PER_EDGE, e))
     return graph
 
 
+def _values(bag: SubgraphBag, names: Sequence[str], row: int) -> dict[str, float]:
+    """The weight, mark and rank in one row, as far as the bag has them."""
+    found = {name: getattr(bag, name) for name in names if name not in ("vertex", "subgraph", "edge")}
+    return {name: value[row].item() for name, value in found.items() if value is not None}
+
+
 def draw(bag: SubgraphBag, *, graph: int = 0, limit: int = 8, smiles: str | None = None) -> Any:
-    """Draw the first subgraphs of one graph: removed parts pale, marked parts orange, ranks as labels.
+    """Draw the first subgraphs of one graph, with removed parts pale, marks orange and ranks as labels.
 
     Parameters
     ----------
     bag
         The bag.
     graph
-        Which graph of the batch.
+        The graph of the batch to draw.
     limit
-        At most this many subgraphs.
+        The largest number of subgraphs to draw.
     smiles
-        If the graph is a molecule whose atoms stand in the order of this string, draw it with RDKit's
-        coordinates and element symbols.
+        The SMILES of the graph, with atoms in the order of the vertices: draws it with RDKit's coordinates
+        and element symbols.
 
     Returns
     -------
@@ -71,7 +68,7 @@ def draw(bag: SubgraphBag, *, graph: int = 0, limit: int = 8, smiles: str | None
         One panel per subgraph.
     """
     if not 0 <= graph < bag.num_graphs:
-        raise OsanError(f"graph {graph}: the bag covers the graphs 0 to {bag.num_graphs - 1}")
+        raise OsanError(f"graph: expected a graph from 0 to {bag.num_graphs - 1}, got {graph}")
     members = (bag.graph == graph).nonzero().flatten().tolist()
     shown = [subgraph_of(bag, s) for s in members[:limit]]
     base = nx.compose_all([nx.Graph(g) for g in shown]) if shown else nx.Graph()
@@ -107,29 +104,25 @@ def _draw_one(
 
 
 def _molecule(smiles: str, bag: SubgraphBag, graph: int) -> tuple[dict[int, Any], dict[int, str]]:
-    """Coordinates and element symbols of the atoms, which are the vertices of the graph in order."""
-    try:
-        from rdkit import Chem
-        from rdkit.Chem import rdDepictor
-    except ImportError:
-        raise OsanError("drawing molecules needs RDKit, which is not installed: pip install rdkit") from None
-    molecule = Chem.MolFromSmiles(smiles)
+    """Coordinates and element symbols of the atoms, by vertex."""
+    kit = rdkit("drawing molecules")
+    molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise OsanError(f"smiles: RDKit cannot read {smiles!r}")
-    rdDepictor.Compute2DCoords(molecule)
+        raise OsanError(f"smiles: expected a string that RDKit can read, got {smiles!r}")
+    kit.Chem.rdDepictor.Compute2DCoords(molecule)
     atoms = molecule.GetNumAtoms()
     seen = bag.vertex[bag.graph[bag.subgraph] == graph].tolist()
-    # A bag does not say where a graph of a batch begins, only the first is known to begin with vertex 0.
+    # A bag does not store where a graph begins; only graph 0 is known to begin with vertex 0.
     first = 0 if graph == 0 else min(seen, default=0)
     last = max(seen, default=first)
     if last - first >= atoms:
         raise OsanError(
-            f"smiles: {smiles!r} has {atoms} atoms, but the graph has a vertex number {last - first}"
+            f"smiles: expected at least {last - first + 1} atoms, one per vertex, got {atoms} in {smiles!r}"
         )
     if graph and seen and last - first + 1 < atoms:
         raise OsanError(
-            f"smiles: {smiles!r} has {atoms} atoms, but which atoms vertices {first} to {last} are cannot be "
-            f"told from the subgraphs of graph {graph}; draw a bag of that graph alone"
+            f"smiles: expected a bag that shows every vertex of graph {graph}, got vertices {first} to "
+            f"{last} for the {atoms} atoms of {smiles!r}; draw a bag of that graph alone"
         )
     points = molecule.GetConformer().GetPositions()[:, :2]
     position = {first + i: point for i, point in enumerate(points)}
@@ -137,7 +130,7 @@ def _molecule(smiles: str, bag: SubgraphBag, graph: int) -> tuple[dict[int, Any]
 
 
 def html(bag: SubgraphBag) -> str:
-    """What a notebook shows: a table of what the bag holds and, with matplotlib, its first subgraphs."""
+    """The HTML view for notebooks: a table of sizes and a picture of the first subgraphs."""
     counts = bag.subgraphs_per_graph
     sizes = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
 

@@ -1,4 +1,4 @@
-"""Undirected edges behind the two directions that PyG stores."""
+"""Undirected edges, of which PyG stores both directions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from osan.errors import OsanError
 def undirected_edges(edge_index: Tensor, edge_attr: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Pair the two directions of each edge.
 
-    The i-th column (u, v) is paired with the i-th column (v, u), so parallel edges stay apart; a self-loop,
-    and an arc without its opposite, stand alone. Of parallel edges those with equal attributes are paired, so
-    that the pairs do not depend on the order of the columns.
+    The i-th column (u, v) is paired with the i-th column (v, u), so parallel edges stay separate. A
+    self-loop, or an edge without its reverse, is an undirected edge of one column. Among parallel edges,
+    those with equal attributes are paired, so the pairs do not depend on the order of the columns.
 
     Parameters
     ----------
     edge_index
         Shape ``[2, columns]``.
     edge_attr
-        Shape ``[columns, ...]``; looked at for parallel edges only.
+        Shape ``[columns, ...]``; used for parallel edges only.
 
     Returns
     -------
     tuple
         For each column its undirected edge, shape ``[columns]``, and for each undirected edge its two
-        columns, shape ``[edges, 2]`` (the same one twice if it stands alone). Edges are sorted by their
+        columns, shape ``[edges, 2]`` (the same column twice if it has only one). Edges are sorted by their
         smaller end.
 
     Examples
@@ -43,7 +43,7 @@ def undirected_edges(edge_index: Tensor, edge_attr: Tensor | None = None) -> tup
         return edge_index.new_empty(0), edge_index.new_empty((0, 2))
     low, high = edge_index.min(dim=0).values, edge_index.max(dim=0).values
     direction = (edge_index[0] > edge_index[1]).long()
-    # Numbers of vertices have at most 31 bits. Only shapes depend on values: none leaves the device.
+    # Vertex indices have at most 31 bits. Only shapes depend on values: nothing is read back from the device.
     pair = torch.unique(low * 2**31 + high, return_inverse=True)[1]
     occurrence = _occurrence(pair * 2 + direction)
     if edge_attr is not None and occurrence.nonzero().numel():
@@ -61,7 +61,7 @@ def undirected_edges(edge_index: Tensor, edge_attr: Tensor | None = None) -> tup
 
 
 def _occurrence(key: Tensor) -> Tensor:
-    """How many equal keys stand before each key."""
+    """The number of equal keys before each key."""
     order = torch.argsort(key, stable=True)
     ordered = key[order]
     new = torch.cat((ordered.new_ones(1, dtype=torch.bool), ordered[1:] != ordered[:-1]))
@@ -72,22 +72,22 @@ def _occurrence(key: Tensor) -> Tensor:
 
 
 def maximum_spanning_forest(source: Tensor, target: Tensor, weights: Tensor, num_vertices: int) -> Tensor:
-    """The edges of a maximum spanning tree of every connected component.
+    """Find a maximum spanning tree of every connected component.
 
     Parameters
     ----------
     source, target
-        The ends of the undirected edges, each edge once; shape ``[edges]``. Self-loops are never chosen, of
-        parallel edges at most one is.
+        The ends of the undirected edges, each edge once; shape ``[edges]``. Self-loops are never chosen, and
+        at most one of several parallel edges is.
     weights
-        Shape ``[edges]``; among equal weights the earlier edge is preferred.
+        Shape ``[edges]``; ties go to the earlier edge.
     num_vertices
         The number of vertices.
 
     Returns
     -------
     Tensor
-        Boolean, shape ``[edges]``.
+        Whether each edge is chosen; boolean, shape ``[edges]``.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def maximum_spanning_forest(source: Tensor, target: Tensor, weights: Tensor, num
     order = torch.argsort(weights.detach(), descending=True, stable=True).cpu().numpy()
     low = torch.minimum(source, target).cpu().numpy()[order]
     high = torch.maximum(source, target).cpu().numpy()[order]
-    # np.unique gives the first, hence heaviest, of parallel edges; places count from 1 as 0 means no edge.
+    # np.unique returns the first, hence heaviest, parallel edge; places count from 1, as 0 means no edge.
     place = np.unique(low * num_vertices + high, return_index=True)[1]
     place = place[low[place] != high[place]]
     # SciPy before 1.15 takes 32-bit indices only.

@@ -16,16 +16,16 @@ def check_size(name: str, value: int, least: int = 0) -> None:
 
 
 def tuples_of(sizes: Tensor, first: Tensor, k: int, *, repeats: bool = True) -> tuple[Tensor, Tensor]:
-    """All k-tuples over each of several blocks of consecutive things.
+    """All k-tuples over each of several blocks of consecutive elements.
 
     Parameters
     ----------
     sizes, first
-        How many things each block has, and its first; shape ``[blocks]``.
+        The number of elements of each block, and its first element; shape ``[blocks]``.
     k
         The length of the tuples.
     repeats
-        Whether a tuple may name a thing twice.
+        Whether a tuple may contain an element twice.
 
     Returns
     -------
@@ -50,11 +50,10 @@ def tuples_of(sizes: Tensor, first: Tensor, k: int, *, repeats: bool = True) -> 
 
 
 def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """All k-subsets of each of several blocks of consecutive things.
+    """All k-subsets of each of several blocks of consecutive elements.
 
-    A block of fewer than k things has one subset, all of them, filled up with -1.
-
-    Parameters and results are those of :func:`tuples_of`.
+    A block of fewer than k elements has one subset: all of them, padded with -1. Parameters and results are
+    those of :func:`tuples_of`.
 
     Examples
     --------
@@ -66,7 +65,7 @@ def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
     rows, following = block.new_empty((block.numel(), 0)), first
     for chosen in range(k):
         full = sizes[block] <= chosen
-        # A prefix goes on only if enough things follow it to fill the rest of the subset.
+        # A prefix is extended only if enough elements follow to complete the subset.
         missing = sizes[block].clamp(max=k) - chosen
         counts = (first[block] + sizes[block] - following - missing + 1).clamp(min=0)
         new, owner = ragged(following, torch.where(full, 1, counts))
@@ -76,7 +75,7 @@ def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
 
 
 def num_tuples(sizes: Tensor, k: int, *, repeats: bool = True) -> Tensor:
-    """How many rows :func:`tuples_of` gives for each block, in double precision.
+    """The number of rows of :func:`tuples_of` for each block, in double precision.
 
     Examples
     --------
@@ -92,7 +91,7 @@ def num_tuples(sizes: Tensor, k: int, *, repeats: bool = True) -> Tensor:
 
 
 def num_subsets(sizes: Tensor, k: int) -> Tensor:
-    """How many rows :func:`subsets_of` gives for each block, in double precision.
+    """The number of rows of :func:`subsets_of` for each block, in double precision.
 
     Examples
     --------
@@ -106,7 +105,7 @@ def num_subsets(sizes: Tensor, k: int) -> Tensor:
 
 
 def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
-    """All walks (g1, ..., gk) along edges, arcs being walked both ways, and the graph of each.
+    """All walks (g1, ..., gk) along edges, in either direction, and the graph of each.
 
     Examples
     --------
@@ -128,7 +127,7 @@ def walks_of(layout: Layout, k: int) -> tuple[Tensor, Tensor]:
 def ego_copies(layout: Layout, center: Tensor, hops: int) -> tuple[Tensor, Tensor]:
     """The vertices within ``hops`` steps of each center, as pairs (index of the center, vertex).
 
-    Arcs are walked both ways, as the tests of :mod:`osan.wl` do.
+    Edges are followed in both directions, as in :mod:`osan.wl`.
 
     Examples
     --------
@@ -143,9 +142,9 @@ def ego_copies(layout: Layout, center: Tensor, hops: int) -> tuple[Tensor, Tenso
 
 
 def neighbors(edge_index: Tensor, num_vertices: int) -> tuple[Tensor, Tensor, Tensor]:
-    """For each vertex where its neighbors start and how many there are, then the neighbors themselves.
+    """For each vertex the start and number of its neighbors, then the list of neighbors.
 
-    Two vertices are neighbors if an arc joins them in either direction; each is listed once, in order.
+    Two vertices are neighbors if an edge joins them in either direction; each is listed once, in order.
 
     Examples
     --------
@@ -160,7 +159,7 @@ def neighbors(edge_index: Tensor, num_vertices: int) -> tuple[Tensor, Tensor, Te
 
 
 def balls(edge_index: Tensor, num_vertices: int, center: Tensor, hops: int) -> tuple[Tensor, Tensor]:
-    """What :func:`ego_copies` gives, from edges in any order."""
+    """The result of :func:`ego_copies`, from edges in any order."""
     size = max(num_vertices, 1)
     begin, counts, adjacent = neighbors(edge_index, num_vertices)
     reached = torch.arange(center.numel(), device=center.device) * size + center
@@ -173,7 +172,7 @@ def balls(edge_index: Tensor, num_vertices: int, center: Tensor, hops: int) -> t
         reached = torch.unique(torch.cat((before, neighbor)))
         if reached.numel() == before.numel():
             break
-        # What is new: `before` is sorted, so one look-up per pair tells.
+        # `before` is sorted, so one look-up per pair finds the new ones.
         found = torch.searchsorted(before, reached).clamp_(max=before.numel() - 1)
         frontier = reached[before[found] != reached]
     return reached // size, reached % size

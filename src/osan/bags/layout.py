@@ -1,4 +1,4 @@
-"""Where the vertices and edges of a PyG batch lie, graph by graph."""
+"""The index ranges of the graphs of a PyG batch."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from osan.errors import OsanError
 
 @dataclass(frozen=True)
 class Layout:
-    """The index tensors of a batch that every bag is built from.
+    """The index tensors of a batch from which every bag is built.
 
-    Edges are ordered by their target, hence by graph as well: copied edges then come out sorted by target
-    without a sort of their own.
+    Edges are ordered by target, and hence by graph. Copied edges then need no sort of their own.
 
     Parameters
     ----------
     sizes, first
-        Number of vertices of each graph, and its first vertex; shape ``[graphs]``.
+        The number of vertices of each graph, and its first vertex; shape ``[graphs]``.
     edge_sizes, edge_first
-        The same for edges, in the order by target.
+        The same for edges, ordered by target.
     order
         The column of ``edge_index`` at each position of that order; shape ``[edges]``.
     ends
@@ -39,7 +38,7 @@ class Layout:
 
     @property
     def num_graphs(self) -> int:
-        """The number of graphs, empty ones counted."""
+        """The number of graphs, including empty ones."""
         return self.sizes.numel()
 
     @property
@@ -54,7 +53,7 @@ class Layout:
 
     @property
     def device(self) -> torch.device:
-        """Where the tensors live."""
+        """The device of the tensors."""
         return self.sizes.device
 
     def graph_of_vertex(self) -> Tensor:
@@ -63,7 +62,7 @@ class Layout:
 
 
 def starts(counts: Tensor) -> Tensor:
-    """The exclusive running sum: where each of several consecutive blocks starts.
+    """The exclusive cumulative sum: the start of each of several consecutive blocks.
 
     >>> starts(torch.tensor([2, 0, 3]))
     tensor([0, 2, 2])
@@ -72,7 +71,7 @@ def starts(counts: Tensor) -> Tensor:
 
 
 def ragged(first: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """The ranges ``first[i], ..., first[i] + counts[i] - 1`` one after another, and the i of each entry.
+    """Concatenate the ranges ``first[i], ..., first[i] + counts[i] - 1``; also return the i of each entry.
 
     >>> ragged(torch.tensor([5, 9]), torch.tensor([2, 1]))
     (tensor([5, 6, 9]), tensor([0, 0, 1]))
@@ -83,7 +82,11 @@ def ragged(first: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def num_graphs_of(batch: Data) -> int:
-    """The number of graphs of a ``Batch``, or of a ``Data`` with or without a hand-made ``batch`` vector."""
+    """The number of graphs of a ``Batch`` or a ``Data``.
+
+    A hand-made ``batch`` vector without ``ptr`` says nothing about empty graphs at its end: the number is
+    then one more than its largest entry.
+    """
     if getattr(batch, "batch", None) is None:
         return 1
     if getattr(batch, "ptr", None) is not None:
@@ -91,19 +94,33 @@ def num_graphs_of(batch: Data) -> int:
     return int(batch.batch.max()) + 1 if batch.batch.numel() else 0
 
 
+def graph_index(batch: Data) -> tuple[Tensor, int]:
+    """The graph of each vertex, shape ``[vertices]``, and the number of graphs.
+
+    Reads no value back from the device, except for a hand-made ``batch`` vector.
+
+    >>> graph_index(Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]])))
+    (tensor([0, 0]), 1)
+    """
+    device, vector = edge_index_of(batch).device, getattr(batch, "batch", None)
+    if vector is None:
+        vector = torch.zeros(batch.num_nodes, dtype=torch.long, device=device)
+    return vector, num_graphs_of(batch)
+
+
 def edge_index_of(batch: Data) -> Tensor:
-    """The edges of a batch, or an error that says what was given instead of one."""
+    """The edges of a batch; raise a helpful error if it has none."""
     edge_index = getattr(batch, "edge_index", None)
     if isinstance(edge_index, Tensor):
         return edge_index
     kind = type(batch).__name__
     advice = {
-        "list": "; join graphs with torch_geometric.data.Batch.from_data_list",
-        "HeteroData": "; data.to_homogeneous() makes one kind of vertices and edges of several",
+        "list": "; use torch_geometric.data.Batch.from_data_list",
+        "HeteroData": "; use data.to_homogeneous()",
     }
     raise OsanError(
-        "batch.edge_index: expected an integer tensor of shape [2, edges] of a PyG Data or Batch, found none "
-        f"in a {kind}{advice.get(kind.removesuffix('Batch'), '')}"
+        "batch.edge_index: expected an int64 tensor of shape [2, edges] in a PyG Data or Batch, "
+        f"got a {kind} without one{advice.get(kind.removesuffix('Batch'), '')}"
     )
 
 
@@ -113,8 +130,8 @@ def layout_of(batch: Data) -> Layout:
     Raises
     ------
     OsanError
-        If ``edge_index`` is missing or has the wrong shape or type, names a vertex that is not there, or
-        joins two graphs; if ``batch`` is not sorted.
+        If ``edge_index`` is missing, has the wrong shape or type, is out of range or joins two graphs, or if
+        ``batch`` is not sorted.
 
     Examples
     --------
@@ -131,13 +148,13 @@ def layout_of(batch: Data) -> Layout:
     count = batch.num_nodes
     if count is None:
         raise OsanError(
-            "batch.num_nodes: unknown; set num_nodes or give vertex features x of shape [vertices, d]"
+            "batch.num_nodes: expected a number, got None; set num_nodes, or x of shape [vertices, features]"
         )
     device, vector = edge_index.device, getattr(batch, "batch", None)
     low, high = torch.aminmax(edge_index) if edge_index.numel() else (0, -1)
     if int(low) < 0 or int(high) >= count:
         raise OsanError(
-            f"batch.edge_index: entries must lie in 0 to {count - 1} (num_nodes = {count}), "
+            f"batch.edge_index: expected entries from 0 to {count - 1} (num_nodes = {count}), "
             f"got {int(low)} to {int(high)}"
         )
     if vector is None:
@@ -147,7 +164,7 @@ def layout_of(batch: Data) -> Layout:
             raise OsanError(f"batch.batch: expected shape [{count}], got {list(vector.shape)}")
         if count and bool((vector[1:] < vector[:-1]).any()):
             raise OsanError(
-                "batch.batch: the vertices of each graph must be consecutive, but it is not sorted"
+                "batch.batch: expected a sorted vector, so that the vertices of each graph are consecutive"
             )
         sizes = torch.bincount(vector, minlength=num_graphs_of(batch))
     order = torch.argsort(edge_index[1], stable=True)
@@ -158,6 +175,8 @@ def layout_of(batch: Data) -> Layout:
         source, target = vector.index_select(0, ends.flatten()).view(2, -1)
         if not torch.equal(source, target):
             column = int(order[(source != target).nonzero()[0, 0]])
-            raise OsanError(f"batch.edge_index: column {column} joins vertices of two different graphs")
+            raise OsanError(
+                f"batch.edge_index: expected edges within graphs, got column {column} between two graphs"
+            )
         edge_sizes = torch.bincount(target, minlength=sizes.numel())
     return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, ends)

@@ -1,9 +1,9 @@
-"""Delete, select and mark, for copies that are already there."""
+"""Delete, select and mark, on a bag that has all copies."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import get_args
 
 import torch
 from torch import Tensor
@@ -11,33 +11,31 @@ from torch import Tensor
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import thinned
 from osan.errors import OsanError
-
-Operation = Literal["delete", "select", "mark"]
-Deleted = Literal["masked", "isolated", "unpooled"]
+from osan.words import Deleted, Operation, What
 
 
 def check_operation(operation: str, deleted: str, what: str = "vertex") -> None:
-    """Raise if one of the words is not known, or does not fit what is chosen."""
+    """Raise if a word is unknown, or if the words do not go together."""
     for name, value, allowed in (
-        ("what", what, ("vertex", "edge")),
-        ("operation", operation, ("delete", "select", "mark")),
-        ("deleted", deleted, ("masked", "isolated", "unpooled")),
+        ("what", what, get_args(What)),
+        ("operation", operation, get_args(Operation)),
+        ("deleted", deleted, get_args(Deleted)),
     ):
         if value not in allowed:
             raise OsanError(f"{name}: expected one of {', '.join(map(repr, allowed))}, got {value!r}")
     if what == "edge" and deleted == "unpooled":
-        raise OsanError("deleted: 'unpooled' keeps every message, which leaves nothing of a choice of edges")
+        raise OsanError("deleted: expected 'masked' or 'isolated' for a choice of edges, got 'unpooled'")
 
 
 def operate_on_vertices(
     bag: SubgraphBag, chosen: Tensor, operation: Operation, deleted: Deleted
 ) -> SubgraphBag:
-    """Mark the chosen copies, or let every subgraph consist of them.
+    """Mark the chosen copies, or reduce every subgraph to them.
 
     Parameters
     ----------
     bag
-        A bag that still has all copies.
+        A bag that has all copies.
     chosen
         0 or 1 for each copy, shape ``[copies]``.
     operation, deleted
@@ -54,16 +52,16 @@ def operate_on_vertices(
 
 
 def touched_by(bag: SubgraphBag, edges: Tensor) -> Tensor:
-    """Which copies are an end of one of the given copied edges (boolean, as is the result)."""
+    """Whether each copy is an end of one of the given copied edges; both are boolean."""
     touched = torch.zeros(bag.num_copies, dtype=torch.bool, device=edges.device)
     touched[bag.edge_index[:, edges].flatten()] = True
     return touched
 
 
 def operate_on_edges(bag: SubgraphBag, chosen: Tensor, operation: Operation, deleted: Deleted) -> SubgraphBag:
-    """Mark the chosen copied edges, or let every subgraph consist of them.
+    """Mark the chosen copied edges, or reduce every subgraph to them.
 
-    Selecting also deletes the vertices that no chosen edge touches; deleting leaves every vertex.
+    Selecting also removes the vertices that no chosen edge touches; deleting keeps every vertex.
     """
     if operation == "mark":
         return replace(bag, edge_mark=chosen)

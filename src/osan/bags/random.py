@@ -1,7 +1,7 @@
-"""Random samples of subgraphs, from the generator that is given or from torch's own.
+"""Random samples of subgraphs, drawn from the given generator or from torch's global one.
 
-Draws are independent (the paper's random baseline) unless ``distinct=True``; then the m subgraphs of a graph
-are drawn without replacement, and a graph that has fewer gives all of them.
+Draws are independent (the paper's random baseline) unless ``distinct=True``. Then the m subgraphs of a graph
+are drawn without replacement, and a graph that has fewer of them gives them all.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from torch_geometric.data import Data
 
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, with_whole_graph
+from osan.bags.builders import edge_bag, edge_blocks, ego_bag, vertex_bag
 from osan.bags.edges import maximum_spanning_forest
 from osan.bags.enumerate import check_size, num_subsets, num_tuples, subsets_of, tuples_of
 from osan.bags.layout import layout_of, ragged, starts
-from osan.bags.operations import Deleted, Operation, operate_on_vertices
-from osan.bags.policies import edge_bag, edge_blocks, ego_bag, vertex_bag
+from osan.bags.operations import operate_on_vertices
 from osan.errors import OsanError
+from osan.words import Deleted, Operation
 
-# A spanning tree cannot be counted as cheaply as a subset, so drawing different ones stops after this many
-# rounds that brought none.
+# Spanning trees are costly to count, so drawing distinct ones stops after this many rounds without a new one.
 _FRUITLESS_ROUNDS = 32
-# Stands after all places while sets are drawn.
+# Sorts after all places while sets are drawn.
 _NOTHING = torch.iinfo(torch.long).max // 2
 
 
@@ -77,10 +77,10 @@ def random_subsets(
     deleted: Deleted = "masked",
     whole_graph: bool = False,
 ) -> SubgraphBag:
-    """m random sets of k vertices for each graph: deleted, selected or marked.
+    """Delete, select or mark m random sets of k vertices of each graph.
 
-    A graph of fewer than k vertices has one such set, all of its vertices. With ``ordered`` the vertices that
-    a subgraph consists of (that are marked) are ranked at random.
+    A graph of fewer than k vertices has one such set: all of its vertices. With ``ordered``, the vertices of
+    a subgraph (with ``operation="mark"``: its marked vertices) are ranked at random.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def random_subsets(
         keys = torch.rand(bag.num_copies, generator=generator, dtype=torch.double).to(layout.device)
         keys = keys if member is None else torch.where(member != 0, keys, math.inf)
         if deleted == "isolated" and operation != "mark":
-            raise OsanError("ordered: isolated vertices have no rank; use deleted='masked'")
+            raise OsanError("deleted: expected 'masked' or 'unpooled' for ordered subgraphs, got 'isolated'")
         rank = 1 + _places(bag.subgraph, keys, bag.num_subgraphs)
         bag = replace(bag, rank=rank if member is None else torch.where(member != 0, rank, 0))
     return with_whole_graph(bag, layout) if whole_graph else bag
@@ -113,7 +113,7 @@ def random_edges(
     deleted: Deleted = "masked",
     whole_graph: bool = False,
 ) -> SubgraphBag:
-    """m random sets of k undirected edges for each graph: deleted, selected or marked.
+    """Delete, select or mark m random sets of k undirected edges of each graph.
 
     Examples
     --------
@@ -173,8 +173,8 @@ def random_trees(
 ) -> SubgraphBag:
     """m random spanning trees of each graph (forests, if it is not connected).
 
-    A random tree is the maximum spanning tree of independent uniform edge weights. It spans, so by default no
-    vertex goes with the edges that are not selected, isolated ones included.
+    A random tree is the maximum spanning tree of independent uniform edge weights. By default, every vertex
+    stays, isolated ones included.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def random_dropout(
     deleted: Deleted = "masked",
     whole_graph: bool = False,
 ) -> SubgraphBag:
-    """m subgraphs of each graph from which every vertex is missing with probability p, independently.
+    """m subgraphs of each graph, from each of which every vertex is removed with probability p.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def random_dropout(
 
 
 def _places(group: Tensor, keys: Tensor, groups: int) -> Tensor:
-    """The place 0, 1, ... of each entry among the keys of its group; groups are consecutive."""
+    """The place 0, 1, ... of each entry among the sorted keys of its group; groups are consecutive."""
     order = torch.argsort(keys, stable=True)
     order = order[torch.argsort(group[order], stable=True)]
     counts = torch.bincount(group, minlength=groups)
@@ -248,8 +248,8 @@ def _sample_subsets(
     check_size("k", k)
 
     def draw(block: Tensor) -> Tensor:
-        # One after another: the r-th of the things left is thing r + (number of i with c_i - i <= r),
-        # c being the sorted places of those already taken.
+        # One after another: the r-th remaining element is element r + (number of i with c_i - i <= r), where
+        # c are the sorted places of those already taken.
         left, rows = sizes.index_select(0, block), block.new_empty((block.numel(), 0))
         for taken in range(k):
             uniform = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(sizes.device)
@@ -266,14 +266,14 @@ def _sample_subsets(
 
     if distinct:
         return _sample_distinct(draw, every, num_subsets(sizes, k), m, generator)
-    # Every block has a set, be it empty.
+    # Every block has a set, which may be empty.
     check_size("m", m)
     block = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(m)
     return draw(block), block
 
 
 def _sample(draw: Callable[[Tensor], Tensor], possible: Tensor, m: int) -> tuple[Tensor, Tensor]:
-    """m rows that ``draw`` gives for each block that has any, and their blocks."""
+    """Draw m rows for each block that has any; return the rows and their blocks."""
     check_size("m", m)
     block = torch.repeat_interleave((possible > 0) * m)
     return draw(block), block
@@ -286,10 +286,10 @@ def _sample_distinct(
     m: int,
     generator: Generator | None,
 ) -> tuple[Tensor, Tensor]:
-    """m different rows of each block, all of them where there are fewer, and their blocks.
+    """Draw m distinct rows of each block, or all of them if there are fewer; return rows and blocks.
 
-    Where at least half of a block's rows are wanted, they are chosen from the list that ``every`` gives:
-    drawing until the last one is found takes as many rounds as there are rows.
+    If at least half of the rows of a block are wanted, they are chosen from the list that ``every`` returns:
+    rejection sampling would need many rounds to find the last ones.
     """
     check_size("m", m)
     few = possible <= 2 * m
@@ -304,9 +304,9 @@ def _sample_distinct(
 
 
 def _draw_distinct(draw: Callable[[Tensor], Tensor], possible: Tensor, m: int) -> tuple[Tensor, Tensor]:
-    """Different rows that ``draw`` gives for each block, m per block if there are as many, and their blocks.
+    """Draw distinct rows, m per block if there are as many; return the rows and their blocks.
 
-    Drawing again what is already there, and only that, is drawing without replacement.
+    Redrawing duplicates, and only those, is sampling without replacement.
     """
     check_size("m", m)
     blocks = torch.arange(possible.numel(), device=possible.device)

@@ -1,4 +1,4 @@
-"""Bags as a PyG transform: made once per graph, batched by PyG's own ``DataLoader``."""
+"""Bags as a PyG transform: made per graph, batched by PyG's ``DataLoader``."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from osan.bags.bag import SubgraphBag
 from osan.bags.layout import num_graphs_of, starts
 from osan.errors import OsanError
 
-# The parts of a bag that hold no numbers of vertices, edges, copies, subgraphs or graphs, and all others but
-# edge_index.
-_PLAIN = ("weight", "edge_weight", "mark", "edge_mark", "rank")
-_PARTS = ("vertex", "subgraph", "edge", "graph", "tuples", *_PLAIN)
+# Fields that hold indices are shifted when graphs are batched; the other fields of copies and edges are not.
+_INDICES = ("vertex", "subgraph", "edge")
+_PLAIN = tuple(name for name in SubgraphBag.PER_COPY + SubgraphBag.PER_EDGE if name not in _INDICES)
+_PARTS = (*_INDICES, "graph", "tuples", *_PLAIN)
 
 
 class AddBag(BaseTransform):  # type: ignore[misc, unused-ignore]
-    """Add the bag that a policy makes of a graph to the graph.
+    """Make the bag of a graph and store it in the graph.
 
-    Use it as the ``pre_transform`` of a dataset to compute bags once, as its ``transform`` to draw new random
-    ones each time; in the training loop :func:`bag_of` gives the bag of a whole batch. Random policies then
-    draw from torch's own generator, which a ``DataLoader`` seeds anew for each worker and epoch; a generator
-    of your own would be copied to every worker, and draw the same in all of them and in every epoch.
+    Use it as the ``pre_transform`` of a dataset to compute bags once, or as its ``transform`` to draw new
+    random ones each time. In the training loop, :func:`bag_of` returns the bag of a whole batch.
+
+    Random bags should draw from torch's global generator, which a ``DataLoader`` seeds for each worker and
+    epoch. A custom generator would be copied to every worker and draw the same subgraphs in all of them.
 
     Parameters
     ----------
-    policy
+    make_bag
         A function from ``Data`` to :class:`~osan.bags.SubgraphBag`, such as
         ``functools.partial(bags.all_subsets, k=1)``.
 
@@ -48,46 +49,46 @@ class AddBag(BaseTransform):  # type: ignore[misc, unused-ignore]
     SubgraphBag(6 subgraphs of 2 graphs: 12 copies of 6 vertices, 8 copied edges, tuples of 1)
     """
 
-    def __init__(self, policy: Callable[[Data], SubgraphBag]) -> None:
-        self.policy = policy
+    def __init__(self, make_bag: Callable[[Data], SubgraphBag]) -> None:
+        self.make_bag = make_bag
 
     def forward(self, data: Data) -> Data:
-        """The same graph with its bag."""
+        """Add the bag to a graph."""
         if get_worker_info() is not None and any(isinstance(value, Generator) for value in self._given()):
             raise OsanError(
-                "AddBag: each worker has a copy of the policy's generator, which draws the same subgraphs in "
-                "all of them and in every epoch; leave out the generator, or load with num_workers=0"
+                "make_bag: expected no generator with DataLoader workers, got one, which would draw the same "
+                "subgraphs in every worker and epoch; leave out the generator, or use num_workers=0"
             )
-        bag = self.policy(data)
+        bag = self.make_bag(data)
         if bag.num_graphs != 1:
-            raise OsanError(f"AddBag: expected the bag of one graph, got one of {bag.num_graphs} graphs")
+            raise OsanError(f"make_bag: expected the bag of one graph, got one of {bag.num_graphs} graphs")
         for name in _PARTS:
             if getattr(bag, name) is not None:
                 data[f"bag_{name}"] = getattr(bag, name)
-            elif f"bag_{name}" in data:  # of an earlier bag
+            elif f"bag_{name}" in data:  # left by an earlier bag
                 del data[f"bag_{name}"]
-        # All numbers are those within the graph, and no attribute of the bag is called an index, which PyG
-        # would shift in a batch: bag_of does it, by the sizes.
+        # All indices are local to the graph. No attribute is called an index, since PyG would shift it in a
+        # batch: bag_of does that by the sizes.
         data.bag_ends = bag.edge_index.T.contiguous()
         sizes = (bag.num_vertices, bag.num_edges, bag.num_copies, bag.num_subgraphs, bag.num_copied_edges)
         data.bag_sizes = torch.tensor([sizes])
         return data
 
     def _given(self) -> tuple[Any, ...]:
-        policy = self.policy
-        return (*policy.args, *policy.keywords.values()) if isinstance(policy, partial) else ()
+        make = self.make_bag
+        return (*make.args, *make.keywords.values()) if isinstance(make, partial) else ()
 
     def __repr__(self) -> str:
-        """Names the policy: PyG compares it with that of the processed files."""
-        policy = self.policy
-        given = [_text(policy.func if isinstance(policy, partial) else policy)]
-        if isinstance(policy, partial):
-            given += [*map(_text, policy.args), *(f"{k}={_text(v)}" for k, v in policy.keywords.items())]
+        """The function and its arguments: PyG compares the text with that of its processed files."""
+        make = self.make_bag
+        given = [_text(make.func if isinstance(make, partial) else make)]
+        if isinstance(make, partial):
+            given += [*map(_text, make.args), *(f"{k}={_text(v)}" for k, v in make.keywords.items())]
         return f"{type(self).__name__}({', '.join(given)})"
 
 
 def _text(value: Any) -> str:
-    """A value in words that are the same in the next process: no place in memory."""
+    """A text for a value that is the same in the next process: without its address in memory."""
     name = getattr(value, "__qualname__", None)
     return str(name) if name is not None else re.sub(r"<(\S+).*>", r"\1", repr(value))
 
@@ -95,7 +96,9 @@ def _text(value: Any) -> str:
 def bag_of(batch: Data) -> SubgraphBag:
     """The bag of a batch (or of one graph) whose graphs went through :class:`AddBag`."""
     if "bag_sizes" not in batch:
-        raise OsanError("batch.bag_sizes: missing; send the graphs through osan.bags.AddBag first")
+        raise OsanError(
+            "batch.bag_sizes: expected the sizes of a bag, got none; apply osan.bags.AddBag first"
+        )
     vertices, edges, copies, subgraphs, copied_edges = batch.bag_sizes.T.to(batch.edge_index.device)
 
     def shifted(name: str, by: Tensor, counts: Tensor) -> Tensor:
@@ -105,7 +108,7 @@ def bag_of(batch: Data) -> SubgraphBag:
 
     parts: dict[str, Tensor] = {name: batch[f"bag_{name}"] for name in _PLAIN if f"bag_{name}" in batch}
     if "bag_tuples" in batch:
-        missing = batch.bag_tuples < 0  # no vertex, whatever the place of the graph
+        missing = batch.bag_tuples < 0  # padding, which is not shifted
         parts["tuples"] = shifted("bag_tuples", vertices, subgraphs).masked_fill(missing, -1)
     return SubgraphBag(
         vertex=shifted("bag_vertex", vertices, copies),

@@ -1,4 +1,4 @@
-"""The subgraphs of a bag as an ordinary PyG batch."""
+"""A bag as an ordinary PyG batch."""
 
 from __future__ import annotations
 
@@ -12,33 +12,34 @@ from osan.bags.bag import SubgraphBag
 from osan.bags.build import thinned
 from osan.errors import OsanError
 
-# What says where things lie in the batch, and would say something wrong of its subgraphs.
+# Attributes that hold vertex numbers, which are wrong in the subgraphs.
 _PLACES = {"index", "face", "adj"}
+# The fields of a bag that a batch carries along.
+_LOOKS = ("mark", "rank", "edge_mark")
 
 
 def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
-    """The subgraphs of a bag as the graphs of a PyG batch, for models that know nothing of bags.
+    """Turn the subgraphs of a bag into the graphs of a PyG batch, for any PyG model.
 
-    Vertices are numbered anew, ``batch.batch`` is the subgraph of each, and whatever has weight 0 is not
-    there. A subgraph without vertices keeps its number, and ``ptr`` tells of it.
+    Vertices are renumbered, ``batch.batch`` holds the subgraph of each, and copies and edges of weight 0 are
+    removed. A subgraph without vertices keeps its number, see ``ptr``.
 
     Parameters
     ----------
     batch
         The batch the bag was made from.
     bag
-        The bag. ``deleted="unpooled"`` is refused: no ordinary batch holds vertices that send messages and
-        are left out of the pooling.
+        The bag. ``deleted="unpooled"`` raises: an ordinary batch has no vertices that send messages but are
+        not pooled.
 
     Returns
     -------
     Batch
         With ``x``, ``edge_attr`` and every other tensor that has a row per vertex, edge or graph, each row
-        repeated for every subgraph. Where there are as many edges as vertices, the name decides as it does
-        in PyG: those with ``edge`` in them are of edges. Attributes that hold numbers of vertices
-        (``..._index``, ``face``, ``adj``), lists and strings are left out. Of the bag come, where it has
-        them, ``mark`` and ``rank`` of shape ``[vertices]``, ``edge_mark`` of shape ``[edges]`` and
-        ``graph``, the graph of each subgraph.
+        repeated for every subgraph. If there are as many edges as vertices, the name decides, as in PyG:
+        names with ``edge`` belong to edges. Attributes that hold vertex numbers (``..._index``, ``face``,
+        ``adj``), lists and strings are left out. The bag adds ``graph``, the graph of each subgraph, and, if
+        it has them, ``mark`` and ``rank`` of shape ``[vertices]`` and ``edge_mark`` of shape ``[edges]``.
 
     Examples
     --------
@@ -59,7 +60,7 @@ def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
         if of is not None:
             parts[name] = value.index_select(0, rows[of])
     parts |= {"edge_index": bag.edge_index, "batch": bag.subgraph, "graph": bag.graph}
-    of_bag = {name: getattr(bag, name) for name in ("mark", "rank", "edge_mark")}
+    of_bag = {name: getattr(bag, name) for name in _LOOKS}
     parts |= {name: value for name, value in of_bag.items() if value is not None}
     sizes = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
     ptr = torch.cat((sizes.new_zeros(1), sizes.cumsum(0)))
@@ -67,11 +68,11 @@ def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
 
 
 def without_removed(bag: SubgraphBag) -> SubgraphBag:
-    """The bag without the copies and copied edges of weight 0; those that stay keep their weights."""
+    """Remove the copies and copied edges of weight 0; the others keep their weights."""
     if bag.weight is not None and bag.edge_weight is None:
         raise OsanError(
-            "bag.weight: some vertices send messages but are left out of the pooling (deleted='unpooled'), "
-            "which only networks that pool by bag.weight can do; make the bag with deleted='masked'"
+            "bag: expected deleted='masked' or 'isolated', got deleted='unpooled', whose removed vertices "
+            "still send messages; only networks that pool by bag.weight support it"
         )
     copies = None if bag.weight is None else bag.weight.detach() != 0
     edges = None if bag.edge_weight is None else bag.edge_weight.detach() != 0
@@ -79,7 +80,7 @@ def without_removed(bag: SubgraphBag) -> SubgraphBag:
 
 
 def _rows_of(name: str, value: object, bag: SubgraphBag) -> str | None:
-    """What the rows of an attribute of the batch belong to: ``"vertex"``, ``"edge"``, ``"graph"`` or none."""
+    """What an attribute of the batch has one row per: ``"vertex"``, ``"edge"``, ``"graph"`` or ``None``."""
     words = name.split("_")
     if not isinstance(value, Tensor) or value.dim() == 0 or not _PLACES.isdisjoint(words):
         return None

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
+import traceback
+from shlex import quote
 from typing import Annotated, NoReturn
 
 import typer
@@ -23,7 +27,10 @@ from osan.cli import (
     train,
     wl,
 )
-from osan.errors import OsanError
+from osan.errors import OsanError, Unfinished
+
+# Exit codes; "osan wl distinguish" exits with 1 for graphs that it does not separate.
+_WRONG, _BUG, _PIPE_CLOSED = 2, 70, 141
 
 app = typer.Typer(
     name="osan",
@@ -58,25 +65,49 @@ def version_option(
 
 
 def main() -> None:
-    """Run ``osan``; what the user can mend is one line on stderr and exit code 2."""
+    """Run ``osan`` and exit.
+
+    The code is 0 or the command's, 2 for wrong usage and errors that the user can fix (one line on stderr),
+    70 for a bug (with its traceback), 130 after Ctrl-C and 141 if the reader of the output is gone. Only a
+    command itself exits with 1.
+    """
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except Unfinished as error:
+        _fail(f"{error} (osan train --resume {quote(error.folder)})")
     except OsanError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         sys.stderr.write("osan: interrupted\n")
         sys.exit(130)
+    except SystemExit:
+        # Typer ends with code 1 if the reader of the output is gone, as in "osan recipes | head".
+        sys.exit(_PIPE_CLOSED)
     except Exception as error:
-        # Wrong usage: typer's errors come from click or from its own copy of it, depending on its version.
-        if not hasattr(error, "format_message"):
-            raise
-        if type(error).__name__ == "NoArgsIsHelpError":
-            error.show()  # type: ignore[attr-defined]
-            sys.exit(2)
-        _fail(f"{error.format_message()} (osan --help lists what there is)")
+        _fail_unforeseen(error)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _fail(message: str) -> NoReturn:
     sys.stderr.write(f"osan: {' '.join(message.split())}\n")
-    sys.exit(2)
+    sys.exit(_WRONG)
+
+
+def _fail_unforeseen(error: Exception) -> NoReturn:
+    """Report wrong usage, output that cannot be written, or a bug."""
+    # Typer's errors come from click or from its own copy of it, depending on its version.
+    if hasattr(error, "format_message"):
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()  # type: ignore[attr-defined]
+            sys.exit(_WRONG)
+        _fail(f"{error.format_message()} (see osan --help)")
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EPIPE, errno.EIO):
+        # Else Python tries to write the rest once more, and fails, when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.errno == errno.EPIPE:
+            sys.exit(_PIPE_CLOSED)
+        _fail(f"output cannot be written: {error.strerror}")
+    traceback.print_exception(error)
+    sys.stderr.write("osan: this is a bug in osan or in a custom part, see the traceback above\n")
+    sys.exit(_BUG)

@@ -1,4 +1,4 @@
-"""``osan data``: which datasets there are, what is in them, and getting them ready."""
+"""``osan data``: list, inspect and prepare datasets."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import SPLIT_HELP, Json, console, print_json
+from osan.cli.options import SPLIT_HELP, Data, Json, console, print_json
 
-app = typer.Typer(help="Datasets: list them, look at one, get one ready.", no_args_is_help=True)
-
-Data = Annotated[Path | None, typer.Option("--data", help="Folder of raw files (default: $OSAN_DATA).")]
+app = typer.Typer(help="List, inspect and prepare datasets.", no_args_is_help=True)
 
 
 @app.command("list")
 def list_datasets(data: Data = None, as_json: Json = False) -> None:
-    """List every dataset and whether it is ready."""
-    from osan.data.summary import overview
+    """List all datasets and whether they are ready."""
+    from osan.data.overview import overview
 
     rows = overview(data)
     if as_json:
@@ -35,8 +33,8 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
 
 @app.command()
 def info(name: str, data: Data = None, as_json: Json = False) -> None:
-    """Graphs, vertices, edges, labels, splits, source and license of one dataset."""
-    from osan.data.corpora import CORPORA
+    """Show graphs, vertices, edges, labels, splits, source and license of a dataset."""
+    from osan.data.published.catalog import CORPORA
     from osan.data.summary import corpus_facts, describe_dataset
 
     facts = corpus_facts(name, data) if name in CORPORA else describe_dataset(name, data)
@@ -45,49 +43,55 @@ def info(name: str, data: Data = None, as_json: Json = False) -> None:
 
 @app.command()
 def prepare(
-    name: Annotated[str, typer.Argument(help="A dataset, or a file or folder of your own.")],
+    name: Annotated[str, typer.Argument(help="Dataset, or your file or folder.")],
     data: Data = None,
-    smiles: Annotated[str, typer.Option(help="Own table: the column with SMILES.")] = "smiles",
-    target: Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")] = None,
-    labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
-    kind: Annotated[str, typer.Option(help="Own file: regression, binary or multiclass.")] = "regression",
+    smiles: Annotated[str, typer.Option(help="Your table: column with SMILES.")] = "smiles",
+    target: Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
+    kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
     split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "random",
-    seed: Annotated[int, typer.Option(help="Own file: seed of the random split.")] = 0,
-    rejected: Annotated[Path, typer.Option(help="Own table: where to list bad rows.")] = Path("rejected.csv"),
+    seed: Annotated[int, typer.Option(help="Your file: seed of the random split.")] = 0,
+    rejected: Annotated[Path, typer.Option(help="Your table: file for bad rows.")] = Path("rejected.csv"),
     as_json: Json = False,
 ) -> None:
-    """Process a dataset into the cache, downloading what is missing; or check a file of your own."""
-    from osan.data import load_graphs, load_table, names
+    """Download a dataset and process it into the cache, or check your file."""
+    from osan.data import load
+    from osan.data.loading import content_of, find_path
     from osan.data.summary import describe_dataset, statistics
-    from osan.data.table import is_table
 
-    if name in names() or not (Path(name).suffix or Path(name).exists()):
+    path = find_path(name)
+    if path is None:
         _download(name, data)
         _show(describe_dataset(name, data), as_json)
         return
-    own: Any = kind  # checked by the readers
-    if not is_table(name):
-        _show(statistics(load_graphs(name, labels=labels, kind=own, split=split, seed=seed)), as_json)
+    chosen: dict[str, Any] = {"labels": labels, "kind": kind, "split": split, "seed": seed}
+    if content_of(path) != "table":
+        _show(statistics(load(path, **chosen)), as_json)
         return
-    task = load_table(name, smiles, target or ["y"], kind=own, split=split, seed=seed, rejected=rejected)
+    task = load(path, smiles=smiles, targets=target, rejected=rejected, **chosen)
     with rejected.open(encoding="utf-8", newline="") as stream:
         bad = sum(1 for _ in csv.reader(stream)) - 1
     _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)
 
 
 def _download(name: str, data: Path | None) -> None:
-    """Load with a bar that shows how much has arrived; loaders tell no total."""
+    """Load a dataset and show how much has arrived; the total is unknown."""
     from threading import Event, Thread
 
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     from osan.data import load
-    from osan.data.paths import cache_root
+    from osan.data.published.paths import cache_root
 
     cache = cache_root()
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    stderr = Console(file=sys.stderr)  # this very stream, for loaders' own output is swallowed meanwhile
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+    )
+    stderr = Console(file=sys.stderr)  # this very stream, since the output of loaders is suppressed meanwhile
     done = Event()
     with Progress(*columns, console=stderr, transient=True) as progress:
         bar = progress.add_task(name, total=None)
@@ -107,7 +111,7 @@ def _download(name: str, data: Path | None) -> None:
 
 
 def _size(path: Path) -> int:
-    """The size of a file that may vanish meanwhile; links count nothing."""
+    """The size of a file, 0 if it is gone or a link."""
     try:
         return 0 if path.is_symlink() or not path.is_file() else path.stat().st_size
     except OSError:

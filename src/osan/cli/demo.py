@@ -1,4 +1,4 @@
-"""``osan demo``: plain GIN, random and learned subgraphs on graphs that GIN cannot tell apart."""
+"""``osan demo``: plain GIN, random and learned subgraphs on graphs that GIN cannot distinguish."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import RUNS, Json, Runs, console, print_json
 from osan.errors import OsanError
 
 
 def demo(
-    runs: Annotated[Path, typer.Option(help="The folder for the three runs.")] = Path("runs"),
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("demo.html"),
-    picture: Annotated[Path, typer.Option(help="The picture to write.")] = Path("demo.svg"),
+    runs: Runs = RUNS,
+    out: Annotated[Path, typer.Option(help="Page to write.")] = Path("demo.html"),
+    picture: Annotated[Path, typer.Option(help="Picture to write.")] = Path("demo.svg"),
     seed: Annotated[int, typer.Option(min=0, help="Seed of the networks.")] = 0,
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of each run.")] = 80,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
-    """Train three networks (about a minute in all), compare them, and write a page and a picture."""
+    """Train three networks, compare them, and write a page and a picture. Takes a few minutes."""
     from osan.cli.sweep import follow
     from osan.experiments.demo import NAMES, demo_settings
-    from osan.experiments.sweep import available_cpus, plan, run_locally
+    from osan.experiments.sweep import available_cpus, missing_jobs, run_locally
     from osan.report.drawing import save_picture
-    from osan.report.explain import explain
+    from osan.report.frequencies import explain
     from osan.report.page import write_page
     from osan.report.pictures import checked_suffix
     from osan.report.runs import by_name, find_runs, summarize
@@ -33,9 +33,11 @@ def demo(
     checked_suffix(picture)
     settings = demo_settings(seed, epochs)
     # The slow ones first.
-    jobs = plan(settings[::-1], [seed], runs)
+    jobs = missing_jobs(settings[::-1], [seed], runs)
     parallel = min(available_cpus(), 3)
-    ended = follow(run_locally(jobs, parallel, max(1, available_cpus() // parallel)), len(jobs), quiet=json)
+    ended = follow(
+        run_locally(jobs, parallel, max(1, available_cpus() // parallel)), len(jobs), quiet=as_json
+    )
     wrong = [event for event in ended if event.state != "finished"]
     if wrong:
         raise OsanError(f"{wrong[0].job} {wrong[0].state}: {wrong[0].error or 'run osan demo again'}")
@@ -44,19 +46,17 @@ def demo(
     learned = explain(run_folder(runs, settings[-1]), "0")
     save_picture(learned, picture)
     write_page(runs, out, title="osan demo: seeing through subgraphs", under="demo", examples=1)
-    if json:
+    if as_json:
         print_json({"accuracy": reached, "page": str(out), "picture": str(picture)})
         return
-    from rich.console import Console
     from rich.table import Table
 
-    table = Table(title="Pairs of graphs that 1-WL cannot tell apart: which is the twisted one?")
+    table = Table(title="Pairs of graphs that 1-WL cannot distinguish: which one is twisted?")
     table.add_column("network")
     table.add_column("test accuracy", justify="right")
     table.add_column("seconds", justify="right")
     for name, words in NAMES.items():
         result = groups[name][0].result
         table.add_row(words, f"{reached[name]:.1%}", f"{result.seconds:.0f}" if result else "")
-    console = Console()
-    console.print(table)
-    console.print(f"{out} (tables, learning curves) and {picture} (what the network marks) written")
+    console().print(table)
+    typer.echo(f"wrote {out} (tables, learning curves) and {picture} (what the network marks)")

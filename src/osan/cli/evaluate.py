@@ -1,4 +1,4 @@
-"""``osan evaluate``: the scores of a finished run's model on a split."""
+"""``osan evaluate``: score the model of a finished run on a split."""
 
 from __future__ import annotations
 
@@ -7,31 +7,30 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Data, Json, print_json
 from osan.errors import OsanError
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     split: Annotated[str, typer.Option(help="train, val or test.")] = "test",
     samples: Annotated[
-        int | None, typer.Option(min=1, help="Perturbed samples R (default: the run's).")
+        int | None, typer.Option(min=1, help="Number of perturbed samples (default: that of the run).")
     ] = None,
     noise: Annotated[
-        str, typer.Option(help="Other noise than the run's: gumbel, sum-of-gamma, gaussian or none.")
+        str, typer.Option(help="Noise (default: that of the run): gumbel, sum-of-gamma, gaussian or none.")
     ] = "",
-    noise_scale: Annotated[float, typer.Option(min=0, help="Its factor.")] = 1.0,
-    data: Annotated[Path | None, typer.Option(help="Folder of raw files (default: $OSAN_DATA).")] = None,
+    noise_scale: Annotated[float, typer.Option(min=0, help="Scale of --noise.")] = 1.0,
+    data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Score the best model of a run again, on any split, with any number of samples and any noise.
+    """Score the best model of a run on any split, with any number of samples and any noise.
 
-    Where the choice of subgraphs is learned, it also says how much the choices of different samples agree
-    (Cohen's kappa, of as many samples as asked for, at least two, else of five): 1 where they are always the
-    same, 0 where noise alone decides; --noise none says how much they could agree.
+    If subgraphs are learned, also print the agreement of the choices of different samples (Cohen's kappa): 1
+    if they are always the same, 0 if noise alone decides.
     """
     from osan.selection import Noise
-    from osan.training.evaluation import predictions, sample_agreement, scores
+    from osan.training.evaluation import predict, sample_agreement, scores
     from osan.training.run import load_model
     from osan.training.tasks import load_task
 
@@ -41,14 +40,14 @@ def evaluate(
     task = load_task(settings, data)
     if not task.is_that_of(info.fingerprint):
         typer.echo(
-            f"osan: {settings.data.dataset} is not what it was when the run was trained; its {split} split "
-            "may hold other graphs, even such that the model was trained on",
+            f"osan: {settings.data.dataset} has changed since the run was trained; its {split} split may "
+            "contain other graphs, even graphs that the model was trained on",
             err=True,
         )
     graphs = task.splits[split]
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
-    values = scores(predictions(learner, graphs, size, samples, other), graphs.y, info)
+    values = scores(predict(learner, graphs, size, samples, other), graphs.y, info)
     kappa = sample_agreement(learner, graphs, size, max(2, samples or 5), other)
     if as_json:
         print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, "agreement": kappa})

@@ -1,4 +1,4 @@
-"""``osan explain``: which vertices or edges a trained network removes, keeps or marks."""
+"""``osan explain``: which vertices or edges a trained network deletes, keeps or marks."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Annotated
 
 import typer
 
-from osan.cli.options import Json, console, print_json
+from osan.cli.options import Data, Json, console, print_json
 
 
 def explain(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
-    graph: Annotated[str, typer.Argument(help="A SMILES string, or a position in the test split.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
+    graph: Annotated[str, typer.Argument(help="SMILES string, or position in the test split.")],
     out: Annotated[Path | None, typer.Option(help="Draw into this .svg or .png file.")] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Perturbed samples to draw.")] = 100,
-    data: Annotated[Path | None, typer.Option(help="Folder of raw files (default: $OSAN_DATA).")] = None,
-    json: Json = False,
+    samples: Annotated[int, typer.Option(min=1, help="Number of perturbed samples.")] = 100,
+    data: Data = None,
+    as_json: Json = False,
 ) -> None:
-    """Say, and draw, how often each vertex or edge is chosen in each subgraph."""
+    """Show how often each vertex or edge is chosen in each subgraph."""
     from osan.report.drawing import save_picture
-    from osan.report.explain import explain as explained
-    from osan.report.explain import first_arcs
+    from osan.report.frequencies import explain as frequencies_of
+    from osan.report.frequencies import first_arcs
     from osan.report.pictures import checked_suffix
 
     if out is not None:
         checked_suffix(out)
-    found = explained(run, graph, samples, data)
+    found = frequencies_of(run, graph, samples, data)
     if out is not None:
         save_picture(found, out)
-    if json:
+    if as_json:
         print_json(found.plain())
         return
     from rich.table import Table
@@ -42,7 +42,7 @@ def explain(
     vertex, edge = ("atom", "bond") if is_molecule(found.graph) else ("vertex", "edge")
     drawn.add_column(edge if of_edges else vertex)
     values = found.edges if found.edges is not None else found.vertices
-    assert values is not None  # one of the two is there
+    assert values is not None  # exactly one of the two is given
     for i in range(values.size(1)):
         drawn.add_column(f"subgraph {i + 1}", justify="right")
     names = vertex_names(found.graph)
@@ -55,4 +55,4 @@ def explain(
         drawn.add_row(label, *[f"{value:.0%}" for value in values[row].tolist()])
     console().print(drawn)
     if out is not None:
-        typer.echo(f"{out} written")
+        typer.echo(f"wrote {out}")

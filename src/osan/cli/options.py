@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from osan.errors import OsanError
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-SPLIT_HELP = "Own file: random, stratified or the file of a split; own table: also scaffold or a column."
+SPLIT_HELP = "Your file: random, stratified, or a file with a split; your table: also scaffold or a column."
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Data = Annotated[Path | None, typer.Option("--data", help="Folder of raw files (default: $OSAN_DATA).")]
+Runs = Annotated[Path, typer.Option("--runs", help="Folder of runs.")]
+RUNS = Path("runs")
 MaxMemory = Annotated[
     str | None,
-    typer.Option("--max-memory", help="Refuse what needs more, e.g. 4GB; default: half of what is free."),
+    typer.Option("--max-memory", help="Memory limit, e.g. 4GB (default: half of the free memory)."),
 ]
 
 
 class Format(StrEnum):
-    """How a table is printed."""
+    """The formats of a table."""
 
     text = "text"
     markdown = "markdown"
@@ -30,32 +38,61 @@ class Format(StrEnum):
     csv = "csv"
 
 
+Formats = Annotated[Format, typer.Option("--format", help="Output format.")]
+
+
+@contextmanager
+def flag(name: str, option: str) -> Iterator[None]:
+    """Name the command-line option in errors about the argument ``name``.
+
+    >>> with flag("seeds", "--seeds"):
+    ...     raise OsanError("seeds: expected numbers, got 'x'")
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: --seeds: expected numbers, got 'x'
+    """
+    try:
+        yield
+    except OsanError as error:
+        text = str(error)
+        if not text.startswith(f"{name}:"):
+            raise
+        raise type(error)(option + text.removeprefix(name)) from None
+
+
 def memory_limit(text: str | None) -> int | None:
-    """Bytes of ``--max-memory``."""
+    """The bytes of ``--max-memory``."""
     from osan.memory import parse_size
 
     return None if text is None else parse_size(text)
 
 
 def print_json(value: Any) -> None:
-    """Write a value as JSON, whatever rich thinks of it."""
+    """Print a value as JSON."""
     sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
-def console() -> Console:
-    """Where tables go; brackets are printed as they are, for they may be part of a SMILES or a path."""
+def console(*, stderr: bool = False) -> Console:
+    """A console that prints names as they are: brackets and colons in them are no markup."""
     from rich.console import Console
 
-    return Console(markup=False)
+    return Console(markup=False, emoji=False, stderr=stderr)
 
 
 def progress_bar() -> Progress:
-    """A progress bar on stderr, so that stdout holds the result only; none if nobody is watching."""
-    from rich.console import Console
+    """A progress bar on stderr; hidden if stderr is no terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
+    description = TextColumn("{task.description}", markup=False)
+    shown = console(stderr=True)
     # Before version 15 rich ends even a disabled bar with an empty line.
-    console.quiet = not console.is_terminal
-    return Progress(*columns, console=console, transient=True, disable=console.quiet)
+    shown.quiet = not shown.is_terminal
+    return Progress(
+        description,
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=shown,
+        transient=True,
+        disable=shown.quiet,
+    )

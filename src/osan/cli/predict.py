@@ -14,33 +14,28 @@ from osan.errors import OsanError
 if TYPE_CHECKING:
     from osan.training.module import Learner
 
-# Files that are graphs by their names; see osan.graphs.read_graphs.
-_GRAPHS = (".pt", ".g6", ".s6", ".graph6", ".sparse6", ".edges", ".edgelist", ".el", ".gml", ".graphml")
-
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
     given: Annotated[
         str,
         typer.Argument(
             metavar="MOLECULES|GRAPHS",
-            help="A table with SMILES, one SMILES string, or a file or folder of graphs, as for training.",
+            help="Table with SMILES, one SMILES string, or file or folder of graphs, as for training.",
         ),
     ],
-    smiles: Annotated[str | None, typer.Option(help="The column with SMILES (default: the run's).")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Where predictions of a file go (default: predictions.csv).")
-    ] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column with SMILES (default: that of the run).")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for predictions (default: predictions.csv).")] = None,
     rejected: Annotated[
-        Path | None, typer.Option(help="Where the bad rows of a table are listed (default: rejected.csv).")
+        Path | None, typer.Option(help="File for bad rows of a table (default: rejected.csv).")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Predict all molecules of a table, a single one, or all graphs of a file, with the spread over samples.
+    """Predict the molecules of a table, one molecule, or the graphs of a file, with the spread over samples.
 
-    A table is written with the predictions behind its own columns, those of graphs with their places in the
-    file. Those of a single molecule are printed, as are all with --json; then files are written only where
-    --out and --rejected say so.
+    A table is written with prediction columns appended, graphs with their position in the file. Predictions
+    of a single molecule, and all with --json, are printed; then files are written only with --out and
+    --rejected.
     """
     from osan.training.prediction import takes_molecules
     from osan.training.run import load_model
@@ -48,30 +43,30 @@ def predict(
     learner, settings, info = load_model(run)
     if _are_graphs(given, takes_molecules(info)):
         if smiles is not None or rejected is not None:
-            raise OsanError(f"--smiles and --rejected go with a table of molecules; {given} holds graphs")
+            raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
         _predict_graphs(learner, given, out, as_json)
     else:
         _predict_molecules(learner, given, smiles or settings.data.smiles, out, rejected, as_json)
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
-    """Whether a file or folder holds graphs: by its name, else by what the run was trained on."""
-    from osan.data.table import is_table
+    """Whether a file or folder holds graphs, by its name, else by what the run was trained on."""
+    from osan.data.loading import content_of
 
-    # pathlib cannot bear the length of some SMILES
+    # pathlib raises for long SMILES
     if not os.path.exists(given):
         if takes_molecules:
             return False
-        raise OsanError(f"{given[:80]!r} does not exist; the run takes a file or folder of graphs")
-    if is_table(given):
-        return False
-    named = Path(given.removesuffix(".gz")).suffix.lower() in _GRAPHS
-    return named or not takes_molecules or any(Path(given).glob("*_A.txt"))
+        raise OsanError(
+            f"graphs: expected a file or folder of graphs, got {given[:80]!r}, which does not exist"
+        )
+    content = content_of(given)
+    return content == "graphs" or (content is None and not takes_molecules)
 
 
 def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: bool) -> None:
     from osan.training.columns import distinct, write_csv
-    from osan.training.graph_prediction import predict_graphs
+    from osan.training.prediction import predict_graphs
 
     if not as_json:
         out = out or Path("predictions.csv")
@@ -83,14 +78,14 @@ def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: boo
     if as_json:
         print_json({"predictions": [dict(zip(header, row, strict=True)) for row in rows], "rejected": []})
     else:
-        typer.echo(f"{len(rows)} graphs predicted, in {out}")
+        typer.echo(f"wrote predictions of {len(rows)} graphs to {out}")
 
 
 def _predict_molecules(
     learner: Learner, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
 ) -> None:
-    from osan.data.molecules import write_rejected
-    from osan.data.table import read_table
+    from osan.data.custom.molecules import write_rejected
+    from osan.data.formats.table import read_table
     from osan.training.columns import distinct
     from osan.training.prediction import one_molecule, predict_table, write_predicted
 
@@ -106,7 +101,7 @@ def _predict_molecules(
     bad = predicted.rejected
     if bad and not of_file:
         raise OsanError(
-            f"{given[:80]!r} is neither a file nor a SMILES string that can be used ({bad[0].reason})"
+            f"molecules: expected a file or a SMILES string, got {given[:80]!r} ({bad[0].reason})"
         )
     if out is not None:
         write_predicted(out, predicted)
@@ -122,22 +117,21 @@ def _predict_molecules(
         for name, value in zip(predicted.columns, predicted.values[0], strict=True):
             typer.echo(f"{name} {value:.6g}")
         return
-    typer.echo(f"{len(predicted.values)} molecules predicted, in {out}")
+    typer.echo(f"wrote predictions of {len(predicted.values)} molecules to {out}")
     if bad:
         typer.echo(
-            f"{len(bad)} rows could not be used, listed in {rejected}; "
-            f"first: line {bad[0].line}, {bad[0].reason}",
+            f"{len(bad)} rows cannot be used, see {rejected}; first: line {bad[0].line}, {bad[0].reason}",
             err=True,
         )
 
 
 def _check_names(table: str, *written: Path | None) -> None:
-    """Raise if a file to be written is the given one itself, or is of a kind that is not written."""
-    from osan.data.table import is_table
+    """Raise if a file to write is the given one itself, or of an unsupported kind."""
+    from osan.data.formats.table import is_table
 
     for path in written:
         if path is not None and path.exists() and path.samefile(table):
             what = "table" if is_table(table) else "file"
-            raise OsanError(f"{path} is the {what} itself; name another file by --out or --rejected")
+            raise OsanError(f"--out, --rejected: expected another file, got {path}, the {what} itself")
         if path is not None and path.suffix.lower() in (".parquet", ".pq", ".gz"):
-            raise OsanError(f"{path}: predictions are written as text; name a .csv or .tsv file")
+            raise OsanError(f"{path}: expected a .csv or .tsv file, as predictions are written as text")

@@ -2,61 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, console, print_json
+from osan.cli.options import Format, Formats, Json, console, print_json
 
-app = typer.Typer(help="The paper's runs: list them, or show one.", invoke_without_command=True)
+if TYPE_CHECKING:
+    from osan.experiments.catalog import Recipe
+
+app = typer.Typer(help="List the paper's runs, or show one.", invoke_without_command=True)
+_HEADINGS = ("recipe", "paper", "metric", "tables")
 
 
 @app.callback()
 def list_recipes(
     context: typer.Context,
-    table: Annotated[str | None, typer.Option(help="Only those of one table, such as t_mol.")] = None,
+    table: Annotated[str, typer.Option(help="Only recipes of this table, e.g. t_mol.")] = "all",
+    only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
+    format: Formats = Format.text,
     as_json: Json = False,
 ) -> None:
-    """List every run of the paper with the figure it reports."""
+    """List the runs of the paper with the figures that it reports."""
     if context.invoked_subcommand is not None:
         return
-    from osan.errors import OsanError
-    from osan.experiments.recipes import recipes, tables
+    from osan.cli.options import flag
+    from osan.experiments.catalog import find_recipes
 
-    if table is not None and table not in tables():
-        raise OsanError(f"unknown table {table!r}; the paper has {', '.join(tables())}")
-    chosen = [
-        each for each in recipes().values() if table is None or any(row.table == table for row in each.rows)
-    ]
+    with flag("only", "--only"):
+        chosen = find_recipes(table, only)
     if as_json:
-        print_json(
-            [
-                {
-                    "key": each.key,
-                    "runs": each.runs,
-                    "metric": each.rows[0].metric,
-                    "value": each.rows[0].value,
-                    "std": each.rows[0].std,
-                    "tables": [row.table for row in each.rows],
-                }
-                for each in chosen
-            ]
-        )
+        print_json([_plain(each) for each in chosen])
         return
+    rows = [_cells(each) for each in chosen]
+    if format is Format.text:
+        _print(rows)
+        return
+    from osan.report.formats import csv_table, latex_table, markdown_table
+
+    if format is Format.csv:
+        typer.echo(csv_table(_HEADINGS, rows))
+    elif format is Format.markdown:
+        typer.echo(markdown_table(_HEADINGS, rows))
+    else:
+        typer.echo(latex_table(_HEADINGS, rows, left=_HEADINGS))
+
+
+def _plain(recipe: Recipe) -> dict[str, object]:
+    row = recipe.rows[0]
+    return {
+        "key": recipe.key,
+        "runs": recipe.runs,
+        "metric": row.metric,
+        "value": row.value,
+        "std": row.std,
+        "tables": [row.table for row in recipe.rows],
+    }
+
+
+def _cells(recipe: Recipe) -> list[str]:
+    row = recipe.rows[0]
+    tables = ", ".join(dict.fromkeys(row.table for row in recipe.rows))
+    return [recipe.key, f"{row.value:g} ± {row.std:g}", row.metric, tables]
+
+
+def _print(rows: list[list[str]]) -> None:
+    """Print a table whose keys are whole: they are copied and pasted."""
     from rich.table import Table
 
-    shown = Table("recipe", "paper", "metric", "tables")
-    for each in chosen:
-        row = each.rows[0]
-        names = ", ".join(dict.fromkeys(row.table for row in each.rows))
-        shown.add_row(each.key, f"{row.value:g} ± {row.std:g}", row.metric, names)
-    console().print(shown)
+    shown = Table()
+    shown.add_column(_HEADINGS[0], no_wrap=True, min_width=max(len(row[0]) for row in rows))
+    for heading in _HEADINGS[1:]:
+        shown.add_column(heading, overflow="fold")
+    for row in rows:
+        shown.add_row(*row)
+    out = console()
+    if not out.is_terminal:
+        out.width = 200  # a pipe has no width
+    out.print(shown)
 
 
 @app.command()
-def show(key: Annotated[str, typer.Argument(help="Its key, as osan recipes lists it.")]) -> None:
-    """Show the settings of one run, ready for osan train --settings, and what the paper reports for it."""
-    from osan.experiments.recipes import recipe
+def show(key: Annotated[str, typer.Argument(help="Key of a recipe, as listed by osan recipes.")]) -> None:
+    """Show the settings of a recipe, for osan train --settings, and the figures of the paper."""
+    from osan.experiments.catalog import recipe
 
     found = recipe(key)
     for row in found.rows:

@@ -7,21 +7,28 @@ from typing import Annotated
 
 import typer
 
+from osan.cli.options import RUNS, Data, Runs, console
+
 
 def report(
-    runs: Annotated[Path, typer.Option(help="The folder of runs.")] = Path("runs"),
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
-    under: Annotated[str, typer.Option(help="Only runs whose name begins so, e.g. ogbg-molesol.")] = "",
-    title: Annotated[str, typer.Option(help="The heading.")] = "osan runs",
-    examples: Annotated[int, typer.Option(min=0, help="How many settings to draw an example of.")] = 3,
-    data: Annotated[Path | None, typer.Option(help="Folder of raw files (default: $OSAN_DATA).")] = None,
+    runs: Runs = RUNS,
+    out: Annotated[Path, typer.Option(help="Page to write.")] = Path("report.html"),
+    under: Annotated[
+        str, typer.Option(help="Only runs whose names begin with this, e.g. ogbg-molesol.")
+    ] = "",
+    title: Annotated[str, typer.Option(help="Heading of the page.")] = "osan runs",
+    examples: Annotated[int, typer.Option(min=0, help="Number of settings of which to draw an example.")] = 3,
+    data: Data = None,
 ) -> None:
-    """Write tables, learning curves and example subgraphs of all runs into one page without links."""
-    from rich.console import Console
+    """Write one self-contained page with tables, learning curves and example subgraphs of all runs."""
+    from rich.text import Text
 
-    from osan.report.page import write_page
+    from osan.report import write_page
 
-    console = Console(stderr=True)
-    with console.status("reading runs") as status:
-        write_page(runs, out, title=title, under=under, examples=examples, data=data, progress=status.update)
-    typer.echo(f"{out} written")
+    with console(stderr=True).status("reading runs") as status:
+
+        def show(text: str) -> None:
+            status.update(Text(text))  # not read as markup
+
+        write_page(runs, out, title=title, under=under, examples=examples, data=data, progress=show)
+    typer.echo(f"wrote {out}")

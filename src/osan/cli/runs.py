@@ -1,4 +1,4 @@
-"""``osan runs``: what the finished runs came to, whether the paper has them or not."""
+"""``osan runs``: the results of finished runs, whether they are in the paper or not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from osan.cli.options import Format, Json, console, print_json
+from osan.cli.options import RUNS, Format, Formats, Json, console, flag, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,59 +16,68 @@ if TYPE_CHECKING:
     from osan.report.records import Group, Record
 
 
-_MOST = ("run", "metric", "here", "paper", "runs", "difference")
+_MAIN = ("run", "metric", "here", "paper", "runs", "difference")
 _TEXT = ("run", "metric")
-_OPTIONAL = ("paper", "difference", "samples apart", "selected on test", "gradients")
+_OPTIONAL = ("paper", "difference", "per-sample score", "selected on test", "gradients")
 
 
 def runs(
     source: Annotated[
-        Path, typer.Argument(help="The folder of runs, or a CSV file that --each --format csv has written.")
-    ] = Path("runs"),
-    under: Annotated[str, typer.Option(help="Only names that begin so, such as exp or zinc/gin.")] = "",
-    each: Annotated[bool, typer.Option("--each", help="A line per run instead of one per setting.")] = False,
-    format: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
+        Path, typer.Argument(help="Folder of runs, or a CSV file written with --each --format csv.")
+    ] = RUNS,
+    under: Annotated[
+        str, typer.Option(help="Only runs whose names begin with this, e.g. exp or zinc/gin.")
+    ] = "",
+    each: Annotated[
+        bool, typer.Option("--each", help="One line per run instead of one per setting.")
+    ] = False,
+    format: Formats = Format.text,
     against: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Also the difference to this setting, over common seeds."),
+        typer.Option(metavar="NAME", help="Add the difference to this setting, over common seeds."),
     ] = "",
     columns: Annotated[
-        str, typer.Option(metavar="NAMES", help="Only these columns, such as run,here,runs.")
+        str, typer.Option(metavar="NAMES", help="Only these columns, e.g. run,here,runs.")
     ] = "",
-    out: Annotated[Path | None, typer.Option(help="Draw here and paper into this .svg or .png file.")] = None,
-    json: Json = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Plot ours and the paper's figures into this .svg or .png file.")
+    ] = None,
+    as_json: Json = False,
 ) -> None:
-    """List finished runs: mean and deviation over seeds, the paper's figure, epochs and times."""
+    """List finished runs with mean and deviation over seeds, the paper's figure, epochs and times."""
     from osan.errors import OsanError
     from osan.report.formats import latex_table, markdown_table
     from osan.report.pictures import checked_suffix
-    from osan.report.records import grouped, read_records, to_csv
+    from osan.report.records import group_records, read_records, to_csv
     from osan.report.runs import is_under
 
     suffix = "" if out is None else checked_suffix(out)  # before the work
     if each and against:
-        raise OsanError("--against compares settings, not runs: leave out --each")
-    if columns and (json or format is Format.csv):
-        raise OsanError("--columns goes with tables; --json and --format csv have everything")
+        raise OsanError("--against: expected settings, got single runs; leave out --each")
+    if columns and (as_json or format is Format.csv):
+        raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
     everything = read_records(source)
     records = [record for record in everything if is_under(record.name, under)]
     if not records:
         raise OsanError(
-            f"no finished run in {source}" + (f" whose name begins with {under!r}" if under else "")
+            f"{source}: expected finished runs"
+            + (f" whose names begin with {under!r}" if under else "")
+            + ", got none"
         )
-    groups = [group for group in grouped(everything, against) if is_under(group.name, under)]
+    with flag("against", "--against"):
+        groups = [group for group in group_records(everything, against) if is_under(group.name, under)]
     if out is not None:
         _draw(groups, out, suffix)
     shown: Sequence[Record] | Sequence[Group] = records if each else groups
-    if json:
+    if as_json:
         print_json([asdict(row) for row in shown])
     elif format is Format.csv:
         typer.echo(to_csv(shown), nl=False)
     else:
         cells = _each_cells(records) if each else _group_cells(groups)
-        # A terminal has room for what matters most; the rest is in the other formats.
-        most = list(cells) if each or format is not Format.text else [name for name in _MOST if name in cells]
-        header = most if not columns else _chosen(columns, list(cells))
+        # A terminal has room for the main columns; the other formats have all.
+        main = list(cells) if each or format is not Format.text else [name for name in _MAIN if name in cells]
+        header = main if not columns else _chosen(columns, list(cells))
         rows = list(zip(*(cells[name] for name in header), strict=True))
         if format is Format.markdown:
             typer.echo(markdown_table(header, rows))
@@ -84,7 +93,7 @@ def _chosen(columns: str, known: list[str]) -> list[str]:
     wanted = [name.strip() for name in columns.split(",") if name.strip()]
     for name in wanted:
         if name not in known:
-            raise OsanError(f"--columns: there is no column {name!r}; there are {', '.join(known)}")
+            raise OsanError(f"--columns: expected some of {', '.join(known)}, got {name!r}")
     return wanted
 
 
@@ -101,15 +110,15 @@ def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
-    from osan.report.comparison import comparison
+    from osan.report.comparison import plot_comparison
     from osan.report.pictures import rendered
     from osan.training.folder import write_bytes
 
-    write_bytes(path, rendered(comparison(groups), suffix))
+    write_bytes(path, rendered(plot_comparison(groups), suffix))
 
 
 def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
-    """The columns by name; those that may be empty are there only if some group has a figure."""
+    """The columns by name; optional ones only if some group has a figure."""
     from osan.report.table import figure
 
     columns = {
@@ -122,7 +131,7 @@ def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
         "epochs": [f"{group.epochs:.0f}" for group in groups],
         "hours": [_number(group.hours, 2) for group in groups],
         "ms per graph": [_number(group.inference, 2) for group in groups],
-        "samples apart": [_number(group.separate, 3) for group in groups],
+        "per-sample score": [_number(group.separate, 3) for group in groups],
         "selected on test": [_number(group.best_test, 3) for group in groups],
         "gradients": [_number(group.gradients, 3) for group in groups],
     }

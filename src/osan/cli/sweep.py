@@ -1,4 +1,4 @@
-"""``osan sweep``: run what is missing of a table of the paper."""
+"""``osan sweep``: do the missing runs of a table of the paper, or of a plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import RUNS, Json, Runs, console, flag, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
@@ -23,36 +23,37 @@ _STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
 
 def sweep(
     table: Annotated[
-        str, typer.Argument(help="A table of the paper (t_mol, exp, ...), 'all', or a plan (a TOML file).")
+        str,
+        typer.Argument(help="Table of the paper (t_mol, exp, ...), 'all', or a plan (TOML or YAML file)."),
     ],
-    seeds: Annotated[str | None, typer.Option(help="Seeds, such as 0-4 (the default) or 0,3,7.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 0-4 (the default) or 0,3,7.")] = None,
     only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at a time; one per processor by default.")
+        int | None, typer.Option(min=1, help="Number of parallel runs (default: one per processor).")
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads per run; the processors shared out by default.")
+        int | None, typer.Option(min=1, help="Threads per run (default: processors divided by runs).")
     ] = None,
     max_hours: Annotated[
-        float | None, typer.Option(help="Stop after this time; the next sweep goes on from there.")
+        float | None, typer.Option(help="Stop after this time; the same command continues.")
     ] = None,
     ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster.")] = None,
-    gpus: Annotated[float, typer.Option(help="With --ray: GPUs per run, may be a fraction.")] = 0.0,
-    runs: Annotated[Path, typer.Option(help="The folder of runs.")] = Path("runs"),
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run.")] = False,
-    json: Json = False,
+    gpus: Annotated[float, typer.Option(help="With --ray: GPUs per run, also a fraction.")] = 0.0,
+    runs: Runs = RUNS,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Run what is missing, several runs at a time; failures are recorded and the rest go on.
+    """Do all missing runs, several at a time. A failed run is recorded and does not stop the others.
 
-    Interrupted runs are continued, and failed ones are tried again. Exit code 1 if some failed.
+    Interrupted runs are continued, failed runs are tried again. The exit code is 1 if some runs failed.
     """
     from osan.experiments.sweep import available_cpus, run_locally
 
     if max_hours is not None and max_hours <= 0:
-        raise OsanError(f"--max-hours must be positive, got {max_hours:g}")
+        raise OsanError(f"--max-hours: expected a positive number, got {max_hours:g}")
     todo, done = _wanted(table, seeds, only, runs)
     if dry_run:
-        _show_plan(todo, done, json)
+        _show_plan(todo, done, as_json)
         return
     parallel = min(jobs or available_cpus(), max(1, len(todo)))
     share = threads or max(1, available_cpus() // parallel)
@@ -63,56 +64,61 @@ def sweep(
         events = run_on_ray(todo, ray, threads or 1, gpus, deadline)
     else:
         events = run_locally(todo, parallel, share, deadline)
-    ended = follow(events, len(todo), quiet=json)
+    with flag("ray", "--ray"):
+        ended = follow(events, len(todo), quiet=as_json)
     counts = {state: sum(e.state == state for e in ended) for state in ("finished", "failed", "interrupted")}
     counts["interrupted"] += len(todo) - len(ended)
-    if json:
+    if as_json:
         failures = [{"run": str(e.job), "error": e.error} for e in ended if e.state == "failed"]
         print_json({"already": done, **counts, "failures": failures, "runs": str(runs)})
     else:
         typer.echo(
             f"{counts['finished']} runs finished, {counts['failed']} failed, "
-            f"{counts['interrupted']} left to do; {done} were there before."
+            f"{counts['interrupted']} left to do; {done} were finished before."
         )
     if counts["failed"]:
         raise typer.Exit(1)
 
 
 def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tuple[list[Job], int]:
-    """The jobs that are missing, and how many are not."""
-    from osan.experiments.plans import plan_jobs, read_plan
-    from osan.experiments.sweep import chosen_recipes, parse_seeds, plan
+    """The missing jobs, and the number of finished ones."""
+    from osan.experiments import find_recipes, missing_jobs, parse_seeds, plan_jobs, read_plan
 
     if table.endswith((".toml", ".yaml", ".yml")):
         if seeds is not None or only is not None:
-            raise OsanError(f"--seeds and --only go with a table; {table} says itself what to run")
+            raise OsanError(f"--seeds, --only: expected a table, got {table}, which has its seeds and runs")
         return plan_jobs(read_plan(Path(table)), runs)
-    recipes, wanted = chosen_recipes(table, only), parse_seeds(seeds or "0-4")
-    todo = plan([recipe.settings for recipe in recipes], wanted, runs)
+    with flag("only", "--only"), flag("seeds", "--seeds"):
+        recipes, wanted = find_recipes(table, only), parse_seeds(seeds or "0-4")
+    todo = missing_jobs([recipe.settings for recipe in recipes], wanted, runs)
     return todo, len(recipes) * len(wanted) - len(todo)
 
 
 def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:
-    """Show what happens to the runs, and return how they ended; Ctrl-C ends them and the command."""
-    # Closed at once, so that the runs are ended before the command is.
+    """Show the progress of runs and return how they ended; Ctrl-C ends them and the command."""
+    # Closing the iterator ends the runs before the command.
     try:
         with closing(events):
             return _shown(events, total, quiet)
     except KeyboardInterrupt:
-        typer.echo("osan: interrupted; the same command goes on from here", err=True)
+        typer.echo("osan: interrupted; the same command continues", err=True)
         raise typer.Exit(130) from None
 
 
 def _shown(events: Generator[Event], total: int, quiet: bool) -> list[Event]:
-    """A bar for the whole and one for each run."""
-    from rich.console import Console
-    from rich.markup import escape
+    """Show one progress bar for all runs and one for each run."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True, quiet=quiet)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    shown = console(stderr=True)
+    shown.quiet = quiet
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     ended: list[Event] = []
-    with Progress(*columns, console=console, transient=True) as progress:
+    with Progress(*columns, console=shown, transient=True) as progress:
         whole = progress.add_task("runs", total=total)
         bars: dict[Path, TaskID] = {}
         for event in events:
@@ -126,7 +132,7 @@ def _shown(events: Generator[Event], total: int, quiet: bool) -> list[Event]:
                 progress.remove_task(bars[job.folder])
                 progress.advance(whole)
                 words = f"{event.state} {job}" + (f": {event.error}" if event.error else "")
-                progress.console.print(escape(words), style=_STYLES[event.state], highlight=False)
+                progress.console.print(words, style=_STYLES[event.state], highlight=False)
     return ended
 
 

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from osan.cli.options import Format, Json, console, print_json
+from osan.cli.options import RUNS, Format, Formats, Json, Runs, console, print_json
 
 
 def table(
-    name: Annotated[str, typer.Argument(help="A table of the paper: t_mol, exp, zinc_pna, ...")],
-    runs: Annotated[Path, typer.Option(help="The folder of runs.")] = Path("runs"),
-    format: Annotated[Format, typer.Option("--format", help="How to print it.")] = Format.text,
-    json: Json = False,
+    name: Annotated[str, typer.Argument(help="Table of the paper: t_mol, exp, zinc_pna, ...")],
+    runs: Runs = RUNS,
+    format: Formats = Format.text,
+    paper_only: Annotated[
+        bool, typer.Option("--paper-only", help="Leave out runs that are not in the paper.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """Mean and deviation over finished seeds beside the paper's figure; quoted rows are shown, not run."""
-    from osan.report.formats import comma_separated, latex, markdown
-    from osan.report.table import headings, rows_of, table_lines
+    """Show a table of the paper with mean and deviation over our finished seeds.
 
-    # A table without any run is the paper's, so a missing folder is no error here.
-    lines = table_lines(name, runs if runs.is_dir() else {})
-    if json:
+    Your runs with the dataset and network of the table follow as "ours only", whatever their policy,
+    estimator or custom parts.
+    """
+    from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
+
+    # Without runs, the table is just the paper's, so the folder may be missing.
+    lines = table_lines(name, runs if runs.is_dir() else {}, paper_only=paper_only)
+    if as_json:
         print_json([line.plain() for line in lines])
     elif format is Format.text:
         from rich.table import Table
 
-        row = lines[0].paper
+        row = lines[0].table
         drawn = Table(title=f"{row.dataset}, {row.downstream} (table {row.table})")
         for i, heading in enumerate(headings(lines)):
             drawn.add_column(heading, justify="left" if i < 3 else "right", overflow="fold")

@@ -1,4 +1,4 @@
-"""``osan theory``: what the paper claims, and what the computation says."""
+"""``osan theory``: the paper's claims, checked by computation."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from osan.cli.options import Json, MaxMemory, memory_limit, print_json, progress
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
-    from osan.wl.check import Verdict
+    from osan.wl.theory import Verdict
 
 
 def theory(
-    quick: Annotated[bool, typer.Option("--quick", help="Leave out what takes longer.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Skip the slow checks.")] = False,
     only: Annotated[
         str, typer.Option(help="Only rows whose place, claim or instance contains this.", metavar="TEXT")
     ] = "",
     max_memory: MaxMemory = None,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """Check the paper's propositions, lemmas and theorems on small instances."""
-    from osan.wl.check import run
-    from osan.wl.theory import checks
+    from osan.wl.theory import checks, run
 
     limit = memory_limit(max_memory)
     chosen = [
@@ -32,7 +31,9 @@ def theory(
         if not (quick and check.slow) and only in f"{check.place} | {check.claim} | {check.instance}"
     ]
     if not chosen:
-        raise OsanError(f"no check mentions {only!r}; osan theory --quick lists what there is")
+        raise OsanError(
+            f"--only: expected a text from a check (osan theory --quick lists them), got {only!r}"
+        )
     verdicts = []
     with progress_bar() as bar:
         task = bar.add_task("checks", total=len(chosen))
@@ -40,7 +41,7 @@ def theory(
             bar.update(task, description=check.claim[:60])
             verdicts.append(run(check, limit))
             bar.advance(task)
-    if json:
+    if as_json:
         print_json([_plain(verdict) for verdict in verdicts])
     else:
         _print(verdicts)

@@ -1,4 +1,4 @@
-"""From the plain graphs of :mod:`osan.graphs` to flat storage."""
+"""Convert graphs of :mod:`osan.graphs` to flat storage."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from osan.graphs import Graph
 
 
 def from_graphs(graphs: Sequence[Graph], y: Tensor, labels: Sequence[Hashable] | None = None) -> FlatDataset:
-    """Flat storage of undirected graphs: both arcs of every edge, a self-loop once.
+    """Flat storage of undirected graphs: two arcs for every edge, one for a self-loop.
 
     Parameters
     ----------
     graphs
-        Without edge labels.
+        Graphs without edge labels.
     y
         One row per graph.
     labels
-        The vertex labels in the order of their codes; integers from 0 by default. Unlabeled vertices get 0.
+        The vertex labels in the order of their codes; by default integers from 0. Unlabeled vertices get 0.
 
     Examples
     --------
@@ -32,13 +32,13 @@ def from_graphs(graphs: Sequence[Graph], y: Tensor, labels: Sequence[Hashable] |
     ([[1], [0]], [[0, 1], [1, 0]])
     """
     if len(graphs) != len(y):
-        raise OsanError(f"expected one label per graph, got {len(y)} labels for {len(graphs)} graphs")
+        raise OsanError(f"y: expected {len(graphs)} rows, one per graph, got {len(y)}")
     code = None if labels is None else {label: i for i, label in enumerate(labels)}
     columns, arcs = [], []
     for i, graph in enumerate(graphs):
         if graph.directed or graph.edge_labels is not None:
-            what = "is directed" if graph.directed else "has edge labels"
-            raise OsanError(f"graph {i} {what}; expected undirected graphs without edge labels")
+            what = "a directed graph" if graph.directed else "edge labels"
+            raise OsanError(f"graph {i}: expected an undirected graph without edge labels, got {what}")
         values = graph.vertex_labels or (0,) * graph.num_vertices
         try:
             columns.append(np.array([code[v] for v in values] if code else values, dtype=np.int64))

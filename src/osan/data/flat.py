@@ -1,8 +1,8 @@
-"""Many graphs in a few long tensors, and batches that are gathered from them without a Python loop."""
+"""Many graphs in a few long tensors; batches are gathered from them without a Python loop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from osan.errors import OsanError
 
-# What a tensor of a given name has one row per.
+# What the tensors have one row per.
 PER_VERTEX, PER_EDGE, PER_GRAPH = ("x",), ("edge_index", "edge_attr"), ("y",)
 
 
@@ -19,14 +19,14 @@ PER_VERTEX, PER_EDGE, PER_GRAPH = ("x",), ("edge_index", "edge_attr"), ("y",)
 class FlatDataset(Sequence[Data]):
     """Graphs stored end to end: graph i owns the rows ``vertex_ptr[i]`` to ``vertex_ptr[i + 1]`` of ``x``.
 
-    Indexing gives a PyG ``Data``, so PyG's ``DataLoader`` works; :class:`FlatLoader` is many times faster.
-    A subset shares the tensors of the whole and keeps its graph ids.
+    Indexing returns a PyG ``Data``, so PyG's ``DataLoader`` works; :class:`osan.data.FlatLoader` is many
+    times faster. A subset shares the tensors of the whole dataset and keeps the ids of its graphs.
 
     Parameters
     ----------
     tensors
         ``x`` of shape (vertices, c), ``edge_index`` (2, arcs) with the vertices of each graph counted from
-        0, and where the dataset has them ``edge_attr`` (arcs, d) and ``y`` (graphs, targets) or (graphs,).
+        0, and optionally ``edge_attr`` (arcs, d) and ``y`` (graphs, targets) or (graphs,).
     vertex_ptr, edge_ptr
         Ascending, of shape (graphs + 1,).
     ids
@@ -61,7 +61,7 @@ class FlatDataset(Sequence[Data]):
         return f"FlatDataset({len(self)} of {len(self.vertex_ptr) - 1} graphs, {columns})"
 
     def __getitem__(self, position):  # type: ignore[no-untyped-def]
-        """The graph at ``position`` as a PyG ``Data``; a slice or a tensor of positions gives a subset."""
+        """The graph at ``position`` as a PyG ``Data``; for a slice or a tensor of positions a subset."""
         if isinstance(position, slice | list | Tensor):
             return self.subset(self.ids[position].reshape(-1))
         i = int(self.ids[int(position)])
@@ -74,17 +74,28 @@ class FlatDataset(Sequence[Data]):
         return data
 
     def subset(self, index: Tensor) -> FlatDataset:
-        """The graphs whose positions in the whole dataset are ``index``; the tensors are shared."""
+        """The graphs at the positions ``index`` of the whole dataset; the tensors are shared."""
         if not len(index):
-            raise OsanError("a subset must hold at least one graph, got an empty index")
+            raise OsanError("index: expected at least one graph, got none")
         count = len(self.vertex_ptr) - 1
         if int(index.min()) < 0 or int(index.max()) >= count:
-            raise OsanError(f"graph index out of range: the dataset has the graphs 0 to {count - 1}")
+            wrong = int(index.min()) if int(index.min()) < 0 else int(index.max())
+            raise OsanError(f"index: expected graphs from 0 to {count - 1}, got {wrong}")
         return replace(self, ids=index.to(torch.long))
+
+    def with_tensors(self, **tensors: Tensor | None) -> FlatDataset:
+        """The same graphs with some tensors replaced or added, or left out if ``None``.
+
+        >>> flat = flatten([Data(edge_index=torch.tensor([[0], [0]]), num_nodes=1)])
+        >>> flat.with_tensors(y=torch.ones(1, 1), x=torch.zeros(1, 5))
+        FlatDataset(1 of 1 graphs, edge_index=[2, 1], x=[1, 5], y=[1, 1])
+        """
+        new = {**self.tensors, **tensors}
+        return replace(self, tensors={name: value for name, value in new.items() if value is not None})
 
     @property
     def y(self) -> Tensor:
-        """The targets of the subset's graphs, one row per graph."""
+        """The targets of the graphs of the subset, one row per graph."""
         return self.tensors["y"][self.ids]
 
     @property
@@ -94,13 +105,13 @@ class FlatDataset(Sequence[Data]):
 
     @property
     def num_arcs(self) -> Tensor:
-        """The number of arcs of each graph: twice the number of edges, a self-loop counting once."""
+        """The number of arcs of each graph: two for every edge, one for a self-loop."""
         return (self.edge_ptr[1:] - self.edge_ptr[:-1])[self.ids]
 
     def batch(self, positions: Tensor) -> Batch:
-        """The graphs at ``positions`` of this subset as one PyG ``Batch`` with their ``graph_id``.
+        """The graphs at ``positions`` of this subset as a PyG ``Batch`` with their ``graph_id``.
 
-        Every tensor is gathered by one index; nothing is done per graph.
+        Every tensor is gathered by one index, without a loop over graphs.
         """
         graphs = self.ids[positions]
         vertices, ptr, batch = _rows(self.vertex_ptr, graphs)
@@ -120,7 +131,7 @@ class FlatDataset(Sequence[Data]):
                 out[name], slices[name] = tensor[graphs], steps
         out.graph_id, slices["graph_id"] = graphs, steps
         out.num_nodes, out.batch, out.ptr = len(vertices), batch, ptr
-        # What PyG's own collation leaves behind, so that `to_data_list` and `batch[i]` work.
+        # PyG's collation also sets these; `to_data_list` and `batch[i]` need them.
         out._num_graphs = len(graphs)
         out._slice_dict = slices
         zeros = torch.zeros_like(graphs)
@@ -130,7 +141,7 @@ class FlatDataset(Sequence[Data]):
 
 
 def _rows(ptr: Tensor, graphs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows that ``graphs`` own, their new ptr, and for each row the position of its graph."""
+    """The rows of ``graphs``, their new ptr, and the position of the graph of each row."""
     start = ptr[graphs]
     count = ptr[graphs + 1] - start
     new = torch.zeros(len(graphs) + 1, dtype=torch.long)
@@ -140,72 +151,24 @@ def _rows(ptr: Tensor, graphs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return torch.arange(total) + (start - new[:-1])[owner], new, owner
 
 
-class FlatLoader:
-    """Batches of a :class:`FlatDataset`, in order or shuffled anew in every epoch.
-
-    Parameters
-    ----------
-    dataset
-        The graphs.
-    batch_size
-        Graphs per batch; the last batch may be smaller.
-    shuffle
-        Whether each epoch draws a new order.
-    generator
-        The source of that order; torch's global one by default.
-
-    Examples
-    --------
-    >>> from osan.data.planted import planted_motif
-    >>> loader = FlatLoader(flatten(planted_motif(10, seed=0)), batch_size=4)
-    >>> [batch.num_graphs for batch in loader], len(loader)
-    ([4, 4, 2], 3)
-    """
-
-    def __init__(
-        self,
-        dataset: FlatDataset,
-        batch_size: int,
-        shuffle: bool = False,
-        generator: torch.Generator | None = None,
-    ) -> None:
-        if not isinstance(dataset, FlatDataset):
-            raise OsanError(
-                f"dataset: expected a FlatDataset, got {type(dataset).__name__}; "
-                "osan.data.flatten makes one of PyG Data, or take PyG's DataLoader"
-            )
-        if batch_size < 1:
-            raise OsanError(f"batch_size must be at least 1, got {batch_size}")
-        self.dataset, self.batch_size, self.shuffle, self.generator = dataset, batch_size, shuffle, generator
-
-    def __len__(self) -> int:
-        return -(-len(self.dataset) // self.batch_size)
-
-    def __iter__(self) -> Iterator[Batch]:
-        count = len(self.dataset)
-        order = torch.randperm(count, generator=self.generator) if self.shuffle else torch.arange(count)
-        for positions in torch.split(order, self.batch_size):
-            yield self.dataset.batch(positions)
-
-
 def flatten(graphs: Sequence[Data]) -> FlatDataset:
-    """The flat storage of a list of PyG ``Data`` with ``edge_index`` and, in all or none, x, edge_attr, y.
+    """Flat storage of a list of PyG ``Data`` with ``edge_index`` and, in all or none, x, edge_attr and y.
 
-    A graph without ``x`` gets one constant column, the label 0 of an unlabeled vertex.
+    Graphs without ``x`` get one constant column, the label 0 of unlabeled vertices.
     """
     if not graphs:
-        raise OsanError("there are no graphs; expected at least one")
+        raise OsanError("graphs: expected at least one, got none")
     tensors = {}
     for name in (*PER_EDGE, *PER_VERTEX, *PER_GRAPH):
         have = [g[name] is not None if name in g else False for g in graphs]
         if any(have) and not all(have):
-            raise OsanError(f"graph {have.index(False)} has no {name}, though other graphs have one")
+            raise OsanError(f"graph {have.index(False)}: expected {name}, as in other graphs, got none")
         if not any(have):
             continue
         values = [g[name] for g in graphs]
         wrong = next((i for i, v in enumerate(values) if not isinstance(v, Tensor)), None)
         if wrong is not None:
-            raise OsanError(f"graph {wrong}: {name} must be a tensor, got {type(values[wrong]).__name__}")
+            raise OsanError(f"graph {wrong}: expected a tensor {name}, got {type(values[wrong]).__name__}")
         if name == "y":
             values = [v.reshape(1, -1) for v in values]
         elif name != "edge_index":
@@ -218,12 +181,12 @@ def flatten(graphs: Sequence[Data]) -> FlatDataset:
             if not fits or v.dtype != first.dtype:
                 expected = "(2, arcs)" if name == "edge_index" else ("rows", *first.shape[1:])
                 raise OsanError(
-                    f"graph {i}: {name} must have shape {expected} and type {first.dtype}, "
+                    f"graph {i}: expected {name} of shape {expected} and type {first.dtype}, "
                     f"got {tuple(v.shape)} and {v.dtype}"
                 )
         tensors[name] = torch.cat(values, dim=1 if name == "edge_index" else 0)
     if "edge_index" not in tensors:
-        raise OsanError("graph 0 has no edge_index; expected a tensor of shape (2, arcs)")
+        raise OsanError("graph 0: expected edge_index of shape (2, arcs), got none")
     sizes = torch.tensor([g.num_nodes for g in graphs])
     arcs = torch.tensor([g.edge_index.shape[1] for g in graphs])
     tensors.setdefault("x", torch.zeros(int(sizes.sum()), 1, dtype=torch.long))
@@ -231,14 +194,14 @@ def flatten(graphs: Sequence[Data]) -> FlatDataset:
 
 
 def from_collated(data: Data, slices: Mapping[str, Tensor]) -> FlatDataset:
-    """The flat storage of a PyG in-memory dataset (its ``_data`` and ``slices``), taken over as it is."""
+    """Flat storage of a PyG in-memory dataset (its ``_data`` and ``slices``), which is used as it is."""
     if data.x is None:
         vertex_ptr = pointers(torch.tensor(data._num_nodes))
         x = torch.zeros(int(vertex_ptr[-1]), 1, dtype=torch.long)
     else:
         vertex_ptr, x = slices["x"], data.x
     graphs = len(vertex_ptr) - 1
-    # PyG's reader of TU folders ends the slices at the last graph that has an edge.
+    # In PyG's reader of TU folders, the slices end at the last graph with an edge.
     edge_ptr = slices["edge_index"]
     edge_ptr = torch.cat([edge_ptr, edge_ptr[-1:].expand(graphs + 1 - len(edge_ptr))])
     tensors = {"x": x, "edge_index": data.edge_index, "y": data.y.reshape(graphs, -1)}
@@ -248,7 +211,7 @@ def from_collated(data: Data, slices: Mapping[str, Tensor]) -> FlatDataset:
 
 
 def pointers(counts: Tensor) -> Tensor:
-    """0 and the running sums of ``counts``.
+    """0 followed by the cumulative sums of ``counts``.
 
     >>> pointers(torch.tensor([2, 3])).tolist()
     [0, 2, 5]
@@ -260,12 +223,12 @@ def check_flat(tensors: Mapping[str, Tensor], vertex_ptr: Tensor, edge_ptr: Tens
     """Raise :class:`OsanError` unless rows, pointers and vertex numbers fit together."""
     for name in ("x", "edge_index"):
         if name not in tensors:
-            raise OsanError(f"the tensor {name} is missing; got {sorted(tensors)}")
+            raise OsanError(f"tensors: expected {name}, got {sorted(tensors)}")
     if len(vertex_ptr) != len(edge_ptr) or len(vertex_ptr) < 2:
-        raise OsanError(f"expected two equal numbers of pointers, got {len(vertex_ptr)} and {len(edge_ptr)}")
+        raise OsanError(f"pointers: expected two equal lengths, got {len(vertex_ptr)} and {len(edge_ptr)}")
     for what, ptr in (("vertex_ptr", vertex_ptr), ("edge_ptr", edge_ptr)):
         if int(ptr[0]) != 0 or bool((ptr.diff() < 0).any()):
-            raise OsanError(f"{what} must ascend from 0")
+            raise OsanError(f"{what}: expected ascending numbers from 0, got {ptr.tolist()[:9]}")
     rows = {
         **dict.fromkeys(PER_VERTEX, int(vertex_ptr[-1])),
         **dict.fromkeys(PER_EDGE, int(edge_ptr[-1])),
@@ -273,10 +236,10 @@ def check_flat(tensors: Mapping[str, Tensor], vertex_ptr: Tensor, edge_ptr: Tens
     }
     for name, tensor in tensors.items():
         if name not in rows:
-            raise OsanError(f"unknown tensor {name}; expected some of {sorted(rows)}")
+            raise OsanError(f"tensors: expected names among {sorted(rows)}, got {name!r}")
         received = tensor.shape[1] if name == "edge_index" else tensor.shape[0]
         if received != rows[name]:
-            raise OsanError(f"{name} has {received} rows where {rows[name]} are expected")
+            raise OsanError(f"{name}: expected {rows[name]} rows, got {received}")
     ends = tensors["edge_index"]
     limit = torch.repeat_interleave(vertex_ptr.diff(), edge_ptr.diff())
     bad = ((ends < 0) | (ends >= limit)).any(dim=0).nonzero()
@@ -285,12 +248,12 @@ def check_flat(tensors: Mapping[str, Tensor], vertex_ptr: Tensor, edge_ptr: Tens
         graph = int(torch.searchsorted(edge_ptr, arc, right=True)) - 1
         u, v = ends[:, arc].tolist()
         raise OsanError(
-            f"graph {graph}: edge_index joins {u} and {v}, but the vertices are 0 to {int(limit[arc]) - 1}"
+            f"graph {graph}: expected vertices from 0 to {int(limit[arc]) - 1}, got the arc {u}, {v}"
         )
 
 
 def concatenate(parts: Sequence[FlatDataset]) -> FlatDataset:
-    """All graphs of several whole datasets, one after the other."""
+    """The graphs of several whole datasets, one after the other."""
     names = parts[0].tensors
     return FlatDataset(
         {

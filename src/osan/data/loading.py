@@ -1,249 +1,193 @@
-"""The function that turns the name of a dataset into a task."""
+"""The one door to data: a name, a table of molecules, a file of graphs or a TU folder becomes a task."""
 
 from __future__ import annotations
 
 import inspect
 import os
-import shutil
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from osan.data import cache as store
-from osan.data.cache import Processed
-from osan.data.catalog import PUBLISHED, Source
-from osan.data.generated import EMBEDDED
-from osan.data.paths import cache_root, data_root, fingerprint, stage, workspace
-from osan.data.splits import (
-    Split,
-    check_fold,
-    checked,
-    fold_split,
-    random_split,
-    stratified_fold,
-    subset_split,
-)
-from osan.data.task import Task, make_task
+from osan.data.custom.graphs import load_graphs
+from osan.data.custom.molecules import load_table
+from osan.data.formats.table import is_table
+from osan.data.formats.tu import is_tu
+from osan.data.generated.tasks import GENERATED
+from osan.data.published.catalog import PUBLISHED
+from osan.data.published.loading import load_published
+from osan.data.published.paths import Folder
+from osan.data.splits import SplitRequest
+from osan.data.task import Task
 from osan.errors import OsanError
-
-Folder = str | os.PathLike[str] | None
+from osan.graphs.files import SUFFIXES
+from osan.words import Kind
 
 
 def load(
-    name: str,
+    dataset: str | os.PathLike[str],
     root: Folder = None,
     *,
-    cache: Folder = None,
-    download: bool = False,
-    split: str | None = None,
+    smiles: str | None = None,
+    targets: str | Sequence[str] | None = None,
+    labels: str | os.PathLike[str] | None = None,
+    kind: Kind | None = None,
+    metric: str | None = None,
+    split: str | os.PathLike[str] | Mapping[str, Any] | None = None,
     fold: int | None = None,
     seed: int = 0,
     validate_on_test: bool = False,
+    rejected: str | os.PathLike[str] | None = None,
+    cache: Folder = None,
+    download: bool = False,
     **options: Any,
 ) -> Task:
-    """A dataset by name, with its splits, metric and feature description.
+    """Load a dataset by name, a table of molecules, a file of graphs, or a TU folder.
 
     Parameters
     ----------
-    name
-        One of :func:`names`.
+    dataset
+        One of :func:`names`; or the path of a table (CSV, TSV, Parquet; see :func:`load_table`); or the path
+        of a file or folder of graphs (graph6, ``.pt``, TU, ...; see :func:`load_graphs`).
     root
-        The folder of raw files; ``$OSAN_DATA`` by default. It is only read.
-    cache
-        The folder for processed files; ``$OSAN_CACHE`` by default, else ``~/.cache/osan``.
-    download
-        Whether missing raw files may be fetched, into the cache.
+        Named datasets: the folder of raw files, by default ``$OSAN_DATA``. Nothing is written there.
+    smiles, targets
+        Tables: the columns of SMILES (by default ``"smiles"``) and of targets (by default ``"y"``).
+    labels
+        Files of graphs without targets: a text file with one line per graph.
+    kind
+        Tables and files: ``"regression"`` (the default), ``"binary"`` or ``"multiclass"``.
+    metric
+        ``"mae"``, ``"rmse"``, ``"accuracy"`` or ``"rocauc"``; by default the usual one of the data.
     split
-        ``"official"``, ``"random"`` (80/10/10 by ``seed``) or ``"stratified"`` (ten folds by ``seed``),
-        where the dataset has it; its usual one by default.
+        ``"random"`` (80/10/10 by ``seed``), ``"stratified"`` (ten folds by ``seed``), ``"official"`` (named
+        datasets), ``"scaffold"`` or a column of train, val and test (tables), the file of a split or a
+        mapping of the parts to indices (tables and files). By default the usual one of the data.
     fold
-        Which fold is tested, from 0, where the split has folds.
+        Which fold is tested, from 0, if the split has folds.
     seed
-        Seed of random and stratified splits, and of the embedded generators.
+        Seed of random and stratified splits, and of generated datasets.
     validate_on_test
-        Take the test fold for validation too, as published results on EXP do; the model is then selected
-        on the test graphs.
+        Validate on the tested fold, as published results on EXP do. The model is then selected on the test
+        graphs.
+    rejected
+        Tables: where to write the rows that cannot be used, as a CSV file.
+    cache
+        Named datasets: the folder of processed files, by default ``$OSAN_CACHE``, else ``~/.cache/osan``.
+    download
+        Named datasets: whether missing raw files may be downloaded, into the cache.
     options
-        What single datasets understand: ``distances=True`` for ``qm9``; sizes of the embedded ones.
+        Options of single datasets: ``distances=True`` for ``qm9``; sizes of the generated ones.
+
+    Raises
+    ------
+    OsanError
+        If the dataset is unknown, a file is damaged, or a parameter does not apply to the dataset.
 
     Examples
     --------
     >>> task = load("planted-motif", num_graphs=50)
     >>> task.kind, task.metric, task.direction, [len(part) for part in task.splits.values()]
     ('regression', 'mae', 'min', [40, 5, 5])
+    >>> import tempfile
+    >>> table = Path(tempfile.mkdtemp(), "molecules.csv")
+    >>> _ = table.write_text("smiles,logS\\nC,-0.9\\nCC,-1.4\\nCCC,-1.9\\nCCO,1.1\\n")
+    >>> load(table, smiles="smiles", targets=["logS"]).num_targets
+    1
     """
-    if name in EMBEDDED:
-        if split is not None or fold is not None or validate_on_test:
-            raise OsanError(
-                f"{name} is generated with its split; split, fold and validate_on_test do not apply"
-            )
-        return EMBEDDED[name](seed=seed, **_allowed(name, options, _parameters(EMBEDDED[name])))
-    source = find(name)
-    wanted = _allowed(name, options, tuple(source.options))
-    processed = prepare(source, root, cache, download)
-    for option, value in wanted.items():
-        processed = source.options[option](processed) if value else processed
-    parts, words = _split(source, processed, split, fold, seed, validate_on_test)
-    return make_task(
-        name,
-        processed.graphs,
-        parts,
-        kind=source.kind,
-        metric=source.metric,
-        vertex_features=processed.vertex_features,
-        edge_features=processed.edge_features,
-        normalize=source.normalize,
-        split=words,
-        source=source.source,
-        license=source.license,
-    )
+    request = SplitRequest(split, fold, seed, validate_on_test)
+    path = find_path(dataset)
+    if path is None:
+        name = str(dataset)
+        _refuse(name, "a named dataset", smiles=smiles, targets=targets, labels=labels, kind=kind)
+        if name in GENERATED:
+            return _generate(name, request, metric, options)
+        _check_options(name, options, PUBLISHED[name].options)
+        return load_published(
+            name, root, cache=cache, download=download, request=request, metric=metric, options=options
+        )
+    _check_options(str(path), options, ())
+    common: dict[str, Any] = {
+        "kind": kind or "regression",
+        "metric": metric,
+        "split": split,
+        "fold": fold,
+        "seed": seed,
+        "validate_on_test": validate_on_test,
+    }
+    if content_of(path) == "table":
+        _refuse(str(path), "a table, whose targets are columns", labels=labels)
+        return load_table(path, smiles or "smiles", targets or "y", rejected=rejected, **common)
+    _refuse(str(path), "a file of graphs", smiles=smiles, targets=targets)
+    return load_graphs(path, labels=labels, **common)
 
 
 def names() -> tuple[str, ...]:
-    """Every name that :func:`load` knows: the published datasets, then the embedded ones."""
-    return (*PUBLISHED, *EMBEDDED)
+    """Every name that :func:`load` knows: the published datasets, then the generated ones."""
+    return (*PUBLISHED, *GENERATED)
 
 
-def find(name: str) -> Source:
-    """The published dataset of that name."""
-    if name not in PUBLISHED:
-        raise OsanError(f"unknown dataset {name!r}; known are {', '.join(names())}")
-    return PUBLISHED[name]
+def find_path(dataset: str | os.PathLike[str]) -> Path | None:
+    """The file or folder that ``dataset`` is, or ``None`` if it is one of :func:`names`.
 
+    >>> find_path("zinc") is None
+    True
 
-def locate(source: Source, root: Folder = None, cache: Folder = None) -> Path | None:
-    """The folder that holds all raw files of a dataset: the data folder, else the downloads, else none."""
-    for place in (data_root(root), cache_root(cache) / "raw"):
-        if place is not None and not source.missing(place):
-            return place
-    return None
-
-
-def cached_file(source: Source, place: Path, cache: Folder = None) -> Path:
-    """Where the processed dataset is or will be; the name changes with the raw files."""
-    key = fingerprint(source.raw_files(place), store.FORMAT, source.name)
-    return cache_root(cache) / f"{source.name}-{key}.safetensors"
-
-
-def prepare(source: Source, root: Folder = None, cache: Folder = None, download: bool = False) -> Processed:
-    """The processed dataset, from the cache if it is there and sound, else from its raw files."""
-    place = locate(source, root, cache)
-    if place is not None:
-        file = cached_file(source, place, cache)
-        if file.is_file():
-            try:
-                return store.read(file)
-            except OsanError:
-                file.unlink()  # damaged: built again below
-    elif not (download and source.downloads):
-        raise OsanError(where_to_put(source, root))
-    with workspace(cache_root(cache)) as folder:
-        work = folder / source.folder
-        if place is not None:
-            stage(place / source.folder, work)
-        else:
-            work.parent.mkdir(parents=True, exist_ok=True)
-        processed = _read(source, work, place)
-        if place is None:
-            place = cache_root(cache) / "raw"
-            _keep(work, place / source.folder)
-    store.save(processed, cached_file(source, place, cache))
-    return processed
-
-
-def _read(source: Source, work: Path, place: Path | None) -> Processed:
-    """Run the reader; whatever the loaders of others raise on broken files or networks is said in a line."""
-    try:
-        return source.read(work)
-    except OsanError as error:
-        # Say where the file really is, not where it was staged.
-        real = str(error).replace(str(work), str(place / source.folder if place else work))
-        raise OsanError(f"{source.name}: {real}") from error
-    except ImportError as error:
-        raise OsanError(f"{source.name} needs {error.name}: pip install 'osan[molecules]'") from error
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        if place is None:
-            raise OsanError(
-                f"{source.name} could not be downloaded ({reason}); {where_to_put(source)}"
-            ) from error
+    Raises
+    ------
+    OsanError
+        If it is neither.
+    """
+    if not isinstance(dataset, str | os.PathLike):
         raise OsanError(
-            f"{source.name}: the raw files in {place / source.folder} could not be read ({reason}); "
-            "replace them by the published ones"
-        ) from error
+            f"dataset: expected a name or a path, got {type(dataset).__name__}; "
+            "for graphs in memory use osan.data.task_from_graphs"
+        )
+    text = os.fspath(dataset)
+    if text in names():
+        return None
+    # pathlib takes an empty name for the current folder.
+    if text and os.path.exists(text):
+        return Path(text)
+    close = get_close_matches(text, names(), n=1, cutoff=0.5)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    raise OsanError(f"dataset: expected a file, a folder or one of {', '.join(names())}, got {text!r}{hint}")
 
 
-def _keep(work: Path, target: Path) -> None:
-    """Move downloaded raw files to their place for good; each folder appears whole."""
-    shutil.rmtree(work / "processed", ignore_errors=True)
-    shutil.rmtree(target, ignore_errors=True)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(work, target)
+def content_of(path: str | os.PathLike[str]) -> Literal["table", "graphs"] | None:
+    """What a path holds, by its name: a table, graphs (also a TU folder), or ``None`` if unknown.
+
+    >>> content_of("molecules.csv.gz"), content_of("pairs.g6"), content_of("notes.txt")
+    ('table', 'graphs', None)
+    """
+    if is_table(path):
+        return "table"
+    path = Path(path)
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    return "graphs" if suffix in (".pt", *SUFFIXES) or is_tu(path) else None
 
 
-def where_to_put(source: Source, root: Folder = None) -> str:
-    """One sentence: which files are missing, where they go, and how to fetch them."""
-    place = data_root(root)
-    lacking = source.missing(place) if place is not None else [f"{source.folder}/{f}" for f in source.files]
-    fetch = (
-        f"or run `osan data prepare {source.name}` with a network"
-        if source.downloads
-        else "it has no download"
-    )
-    return (
-        f"{source.name} needs the files {', '.join(lacking)} in "
-        f"{place or 'the folder that OSAN_DATA (or --data) names'}; {fetch}"
-    )
+def _generate(name: str, request: SplitRequest, metric: str | None, options: Mapping[str, Any]) -> Task:
+    if request != SplitRequest(seed=request.seed):
+        raise OsanError(
+            f"{name}: expected no split, fold or validate_on_test, since it is generated with a split"
+        )
+    make = GENERATED[name]
+    _check_options(name, options, inspect.signature(make).parameters.keys() - {"seed"})
+    task = make(seed=request.seed, **options)
+    return task if metric is None else replace(task, metric=metric)
 
 
-def _allowed(name: str, options: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def _check_options(name: str, options: Mapping[str, Any], known: Collection[str]) -> None:
     for option in options:
         if option not in known:
-            raise OsanError(f"{name} has no option {option!r}; it has {', '.join(known) or 'none'}")
-    return options
+            expected = f"one of the options {', '.join(sorted(known))}" if known else "no options"
+            raise OsanError(f"{name}: expected {expected}, got {option!r}")
 
 
-def _parameters(function: Any) -> tuple[str, ...]:
-    return tuple(parameter for parameter in inspect.signature(function).parameters if parameter != "seed")
-
-
-def _split(
-    source: Source, processed: Processed, split: str | None, fold: int | None, seed: int, same: bool
-) -> tuple[Split, str]:
-    """The split asked for, and what it is in words."""
-    indices, count = processed.indices, len(processed.graphs)
-    if split is None:
-        split = source.splits[0]
-        if fold is not None and split == "random" and "stratified" in source.splits:
-            split = "stratified"
-        if split == "official" and not indices and "random" in source.splits:
-            split = "random"
-    if split not in source.splits:
-        raise OsanError(f"{source.name} has no split {split!r}; it has {', '.join(source.splits)}")
-    if fold is not None and (split == "random" or (split == "official" and not source.folds)):
-        raise OsanError(f"the {split} split of {source.name} has no folds, but fold={fold} was asked for")
-    kept_apart = "fold0/val" in indices  # validation graphs are published with each fold
-    if same and (split == "random" or (split == "official" and (not source.folds or kept_apart))):
-        raise OsanError(
-            f"the {split} split of {source.name} says itself what is validated on; leave out validate_on_test"
-        )
-    fold = fold or 0
-    if split == "random":
-        if source.subset:
-            return subset_split(count, source.subset, seed), f"random {source.subset} of {count}, seed {seed}"
-        return random_split(count, seed), f"random 80/10/10, seed {seed}"
-    if split == "stratified":
-        parts = stratified_fold(processed.graphs.tensors["y"].reshape(-1), fold, seed, same=same)
-        return checked(parts, count, overlap=same), f"stratified fold {fold} of 10, seed {seed}"
-    if not indices:
-        raise OsanError(f"{source.name}: the files of the official split are not there")
-    if not source.folds:
-        return checked({part: indices[part] for part in ("train", "val", "test")}, count), "official"
-    check_fold(fold, source.folds)
-    words = f"official fold {fold} of {source.folds}"
-    if f"fold{fold}/val" in indices:
-        return checked(
-            {part: indices[f"fold{fold}/{part}"] for part in ("train", "val", "test")}, count
-        ), words
-    tests = [indices[f"fold{i}/test"] for i in range(source.folds)]
-    parts = fold_split(tests, fold, same)
-    return checked(parts, count, overlap=same), words
+def _refuse(name: str, what: str, **given: Any) -> None:
+    """Raise if a parameter is given that does not apply."""
+    for parameter, value in given.items():
+        if value is not None:
+            raise OsanError(f"{parameter}: expected none, for {name} is {what}, got {value!r}")

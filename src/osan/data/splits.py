@@ -2,22 +2,114 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from osan.errors import OsanError
+from osan.extras import optional
+from osan.words import Kind
 
 Split = dict[str, Tensor]
 PARTS = ("train", "val", "test")
 SYNONYMS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
+FOLDS = 10  # of a stratified split
+
+
+@dataclass(frozen=True)
+class SplitRequest:
+    """Which split is wanted, whatever the graphs are.
+
+    Parameters
+    ----------
+    split
+        Its name, such as ``"random"`` or ``"stratified"``; the file of a split; or a mapping of the parts to
+        indices. The usual split of the graphs by default.
+    fold
+        Which fold is tested, from 0, if the split has folds.
+    seed
+        Seed of random and stratified splits.
+    validate_on_test
+        Validate on the tested fold, as published results on EXP do. The model is then selected on the test
+        graphs.
+    """
+
+    split: str | os.PathLike[str] | Mapping[str, Any] | None = None
+    fold: int | None = None
+    seed: int = 0
+    validate_on_test: bool = False
+
+    def __post_init__(self) -> None:
+        if not (self.split is None or isinstance(self.split, str | os.PathLike | Mapping)):
+            raise OsanError(
+                "split: expected a name, a file, or a mapping of train, val and test to indices, "
+                f"got {type(self.split).__name__}"
+            )
+        if self.fold is not None and (isinstance(self.fold, bool) or not isinstance(self.fold, Integral)):
+            raise OsanError(f"fold: expected an integer from 0, got {self.fold!r}")
+
+    def default(self, available: Sequence[str]) -> str:
+        """The first available split; stratified instead of random if a fold is wanted.
+
+        >>> SplitRequest(fold=0).default(["random", "stratified"])
+        'stratified'
+        """
+        if self.fold is not None and available[0] == "random" and "stratified" in available:
+            return "stratified"
+        return available[0]
+
+    def check_folds(self, split: str, folds: int, what: str = "") -> None:
+        """Raise if folds are asked for of a split that has none.
+
+        Parameters
+        ----------
+        split
+            The name of the split that was found.
+        folds
+            How many folds it has; 0 if it has none.
+        what
+            The name of the dataset, for the error.
+        """
+        of = f"the split {split!r}{f' of {what}' if what else ''}"
+        if self.fold is not None and not folds:
+            raise OsanError(f"fold: expected none, for {of} has no folds, got {self.fold}")
+        if self.fold is not None:
+            check_fold(self.fold, folds)
+        if self.validate_on_test and not folds:
+            raise OsanError(f"validate_on_test: expected a split with folds, but {of} has none")
+
+
+def draw_split(request: SplitRequest, split: str, y: Tensor, kind: Kind) -> tuple[Split, str]:
+    """A ``"random"`` or ``"stratified"`` split of graphs with the targets ``y``, and its description.
+
+    >>> parts, words = draw_split(SplitRequest(seed=3), "random", torch.zeros(20, 1), "regression")
+    >>> [len(part) for part in parts.values()], words
+    ([16, 2, 2], 'random 80/10/10, seed 3')
+    """
+    request.check_folds(split, FOLDS if split == "stratified" else 0)
+    if split == "random":
+        return random_split(len(y), request.seed), f"random 80/10/10, seed {request.seed}"
+    targets = 1 if y.dim() == 1 else y.shape[1]
+    if kind == "regression" or targets != 1:
+        raise OsanError(
+            f"split: stratified folds need one target with classes, got {kind} with {targets} target(s); "
+            "give a split file for each fold instead"
+        )
+    fold, same = request.fold or 0, request.validate_on_test
+    parts = stratified_fold(y.reshape(-1), fold, request.seed, FOLDS, same=same)
+    suffix = ", validated on test" if same else ""
+    return parts, f"stratified fold {fold} of {FOLDS}, seed {request.seed}{suffix}"
 
 
 def random_split(count: int, seed: int, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)) -> Split:
-    """A random split by ``seed``; validation and test get ``floor(fraction * count)``, but at least one.
+    """A random split by ``seed``. Validation and test get ``floor(fraction * count)`` graphs, at least one.
 
     >>> [len(part) for part in random_split(1113, seed=0).values()]
     [891, 111, 111]
@@ -29,23 +121,23 @@ def random_split(count: int, seed: int, fractions: tuple[float, float, float] = 
 def subset_split(count: int, sizes: tuple[int, int, int], seed: int) -> Split:
     """Parts of the given sizes out of ``count`` graphs, drawn uniformly at random."""
     if sum(sizes) > count:
-        raise OsanError(f"cannot draw {sum(sizes)} graphs out of {count}")
+        raise OsanError(f"split: expected at least {sum(sizes)} graphs, got {count}")
     order = torch.from_numpy(np.random.default_rng(seed).permutation(count)[: sum(sizes)])
     return dict(zip(PARTS, torch.split(order, list(sizes)), strict=True))
 
 
 def stratified_fold(labels: Tensor, fold: int, seed: int, folds: int = 10, same: bool = False) -> Split:
-    """Fold ``fold`` of scikit-learn's ``StratifiedKFold(folds, shuffle=True, random_state=seed)`` is tested.
+    """Test on one fold of scikit-learn's ``StratifiedKFold(folds, shuffle=True, random_state=seed)``.
 
-    Validation is the fold after it (the first after the last); ``same`` gives the published protocol of
-    EXP, which validates on the test fold itself and so selects the model on it.
+    The next fold is for validation; the first one follows the last. With ``same``, the test fold is also
+    used for validation, as in the published protocol of EXP, which selects the model on it.
     """
     from sklearn.model_selection import StratifiedKFold
 
     check_fold(fold, folds)
     classes, counts = torch.unique(labels, return_counts=True)
     if len(classes) < 2 or int(counts.min()) < folds:
-        raise OsanError(f"{folds} stratified folds need two classes of at least {folds} graphs each")
+        raise OsanError(f"split: {folds} stratified folds need at least two classes of {folds} graphs each")
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed).split(
         np.zeros(len(labels)), labels.numpy()
     )
@@ -54,7 +146,7 @@ def stratified_fold(labels: Tensor, fold: int, seed: int, folds: int = 10, same:
 
 
 def fold_split(tests: Sequence[Tensor], fold: int, same: bool = False) -> Split:
-    """Test on ``tests[fold]``, validate on the next one, train on all others."""
+    """Test on ``tests[fold]``, validate on the next one (or, with ``same``, on it), train on the others."""
     test, val = tests[fold], tests[fold if same else (fold + 1) % len(tests)]
     held = {fold} if same else {fold, (fold + 1) % len(tests)}
     train = torch.cat([t for i, t in enumerate(tests) if i not in held]).sort().values
@@ -62,17 +154,18 @@ def fold_split(tests: Sequence[Tensor], fold: int, same: bool = False) -> Split:
 
 
 def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)) -> Split:
-    """Whole Bemis-Murcko scaffolds go to one part: the most frequent to training, the rarest to test.
+    """Split by Bemis-Murcko scaffolds: the most frequent ones go to training, the rarest to test.
 
-    The procedure behind OGB's official splits, which it gives back exactly: groups of equal scaffold
-    (chirality kept), larger ones first, among equals the one whose first molecule comes later first, fill
-    training up to 80 %, then validation up to 90 %, then test.
+    This is the procedure behind OGB's official splits and reproduces them exactly. Molecules with the same
+    scaffold (with chirality) form a group. Groups are sorted by size, largest first; among groups of the
+    same size, the one whose first molecule comes later is first. They fill training up to 80 %, then
+    validation up to 90 %, then test.
     """
-    from rdkit.Chem.Scaffolds import MurckoScaffold
+    scaffolds = optional("rdkit.Chem.Scaffolds.MurckoScaffold", "molecules", "a scaffold split")
 
     groups: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(smiles):
-        scaffold = MurckoScaffold.MurckoScaffoldSmiles(smiles=text, includeChirality=True)  # type: ignore[no-untyped-call]
+        scaffold = scaffolds.MurckoScaffoldSmiles(smiles=text, includeChirality=True)
         groups[scaffold].append(i)
     ordered = sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True)
     first, second = fractions[0] * len(smiles), (fractions[0] + fractions[1]) * len(smiles)
@@ -85,38 +178,38 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
             parts["val"] += group
         else:
             parts["test"] += group
-    return checked(
+    return check_split(
         {part: torch.tensor(index, dtype=torch.long) for part, index in parts.items()}, len(smiles)
     )
 
 
 def given_split(names: Sequence[str], where: str, lines: Sequence[int]) -> Split:
-    """The split that a column of ``train``, ``val`` (or ``valid``, ``validation``) and ``test`` gives."""
+    """The split given by a column of ``train``, ``val`` (or ``valid``, ``validation``) and ``test``."""
     parts: dict[str, list[int]] = {part: [] for part in PARTS}
     for i, name in enumerate(names):
         part = SYNONYMS.get(name.strip().lower())
         if part is None:
-            raise OsanError(f"{where}, line {lines[i]}: the split must be train, val or test, got {name!r}")
+            raise OsanError(f"{where}, line {lines[i]}: expected train, val or test, got {name!r}")
         parts[part].append(i)
     index = {part: torch.tensor(places, dtype=torch.long) for part, places in parts.items()}
-    return checked(index, len(names), where=f"{where}: ")
+    return check_split(index, len(names), where=f"{where}: ")
 
 
-def checked(split: Split, count: int, overlap: bool = False, where: str = "") -> Split:
-    """``split`` if no part is empty, every index exists and, unless ``overlap``, parts are disjoint.
+def check_split(split: Split, count: int, overlap: bool = False, where: str = "") -> Split:
+    """Return ``split`` if no part is empty, every index exists and, unless ``overlap``, parts are disjoint.
 
-    What is wrong is said after the text ``where``.
+    The error begins with the text ``where``.
     """
     for part in PARTS:
         if not len(split[part]):
-            raise OsanError(f"{where}the {part} part of the split is empty ({count} graphs in all)")
+            raise OsanError(f"{where}the {part} part of the split is empty ({count} graphs in total)")
     every = torch.cat([split[part] for part in PARTS])
     wrong = every[(every < 0) | (every >= count)]
     if len(wrong):
         raise OsanError(f"{where}the split names graph {int(wrong[0])}, but the graphs are 0 to {count - 1}")
-    graphs, often = torch.unique(every, return_counts=True)
+    graphs, counts = torch.unique(every, return_counts=True)
     if not overlap and len(graphs) != len(every):
-        graph = int(graphs[often > 1][0])
+        graph = int(graphs[counts > 1][0])
         within = " and ".join(part for part in PARTS for _ in range(int((split[part] == graph).sum())))
         raise OsanError(f"{where}the parts of the split overlap: graph {graph} is in {within}")
     return split
@@ -125,13 +218,13 @@ def checked(split: Split, count: int, overlap: bool = False, where: str = "") ->
 def check_fold(fold: int, folds: int) -> None:
     """Raise unless ``fold`` is one of 0 to ``folds - 1``."""
     if not 0 <= fold < folds:
-        raise OsanError(f"fold must be from 0 to {folds - 1}, got {fold}")
+        raise OsanError(f"fold: expected 0 to {folds - 1}, got {fold}")
 
 
 def _cut(order: np.ndarray, fractions: tuple[float, float, float]) -> Split:
     count = len(order)
     if count < 3:
-        raise OsanError(f"a split needs at least 3 graphs, got {count}")
+        raise OsanError(f"split: expected at least 3 graphs, got {count}")
     val, test = (max(1, int(fraction * count)) for fraction in fractions[1:])
     train, validation, testing = torch.split(torch.from_numpy(order), [count - val - test, val, test])
     return {"train": train, "val": validation, "test": testing}

@@ -1,4 +1,4 @@
-"""What there is to know about a dataset at a glance."""
+"""Statistics of datasets."""
 
 from __future__ import annotations
 
@@ -6,44 +6,19 @@ from typing import Any
 
 import torch
 
-from osan.data.catalog import PUBLISHED
-from osan.data.corpora import CORPORA
 from osan.data.flat import FlatDataset
-from osan.data.generated import EMBEDDED
-from osan.data.loading import Folder, cached_file, find, load, locate, where_to_put
-from osan.data.paths import data_root
+from osan.data.generated.tasks import GENERATED
+from osan.data.loading import load
+from osan.data.published.catalog import CORPORA, PUBLISHED
+from osan.data.published.paths import Folder
+from osan.data.published.places import locate, where_to_put
 from osan.data.task import Features, Task
 
 
-def overview(root: Folder = None, cache: Folder = None) -> list[dict[str, str]]:
-    """One row per dataset: name, what it is for, whether it is ready, and where it comes from.
-
-    Ready means: ``"embedded"``, ``"cached"`` (processed), ``"raw"`` (its files are there) or ``"missing"``.
-    """
-    rows = []
-    for name, source in PUBLISHED.items():
-        place = locate(source, root, cache)
-        state = "missing"
-        if place is not None:
-            state = "cached" if cached_file(source, place, cache).is_file() else "raw"
-        rows.append(_row(name, f"{source.kind}, {source.metric}", state, source.source, source.license))
-    for name, (file, origin, license) in CORPORA.items():
-        folder = data_root(root)
-        there = folder is not None and (folder / file).exists()
-        rows.append(_row(name, "pairs of graphs", "raw" if there else "missing", origin, license))
-    for name, make in EMBEDDED.items():
-        rows.append(_row(name, (make.__doc__ or "").split("\n")[0], "embedded", "generated", "MIT"))
-    return rows
-
-
-def _row(name: str, task: str, ready: str, source: str, license: str) -> dict[str, str]:
-    return {"name": name, "task": task, "ready": ready, "source": source, "license": license}
-
-
 def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> dict[str, Any]:
-    """The statistics of a dataset by name (see :func:`statistics`), or what is known without its files."""
-    if name not in EMBEDDED:
-        source = find(name)
+    """The :func:`statistics` of a dataset by name, or what is known if its files are missing."""
+    if name in PUBLISHED:
+        source = PUBLISHED[name]
         if locate(source, root, cache) is None:
             return {
                 "name": name,
@@ -56,14 +31,14 @@ def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> di
             }
     return {
         **statistics(load(name, root, cache=cache)),
-        "ready": "embedded" if name in EMBEDDED else "cached",
+        "ready": "embedded" if name in GENERATED else "cached",
     }
 
 
 def statistics(task: Task) -> dict[str, Any]:
-    """Graphs, average vertices and edges, labels, targets and splits, in plain types.
+    """Graphs, average vertices and edges, labels, targets and splits, as plain values.
 
-    The averages are over the whole dataset, an edge counting once.
+    The averages are over the whole dataset; every edge counts once.
 
     >>> from osan.data import load
     >>> facts = statistics(load("csl-generated"))
@@ -100,8 +75,8 @@ def _features(features: Features) -> str:
 
 
 def corpus_facts(name: str, root: Folder = None) -> dict[str, Any]:
-    """The same for a corpus of graphs that carries no task."""
-    from osan.data.corpora import brec, families, graph8c, strongly_regular
+    """The facts about a corpus of graphs, which has no task."""
+    from osan.data.published.corpora import brec, families, graph8c, strongly_regular
 
     _, origin, license = CORPORA[name]
     if name == "sr":

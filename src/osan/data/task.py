@@ -1,30 +1,33 @@
-"""A learning task: three splits of one dataset and all that a network and a trainer must know of them."""
+"""A learning task: the splits of one dataset and what a network and a trainer must know about it."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
+from osan.data.metrics import METRICS, check_metric
 from osan.errors import OsanError
+from osan.words import Kind
 
-Kind = Literal["regression", "binary", "multiclass"]
-# Of each column of labels under x or edge_attr, the labels in the order of their codes.
+# For each column of labels in x or edge_attr, the labels in the order of their codes.
 Alphabets = Mapping[str, Sequence[Sequence[Hashable]]]
-METRICS = {"mae": "min", "rmse": "min", "accuracy": "max", "rocauc": "max"}
 
 
 @dataclass(frozen=True)
 class Features:
-    """What the columns of ``x`` or ``edge_attr`` are, so that a network can build its first layer.
+    """Describes the columns of ``x`` or ``edge_attr``, so that a network can build its first layer.
 
-    Either ``sizes``: column i holds integers from 0 to ``sizes[i] - 1`` (embed each, add them up), or
-    ``width``: that many real-valued columns (a linear layer).
+    Parameters
+    ----------
+    sizes
+        Categories: column i holds integers from 0 to ``sizes[i] - 1``, each with an embedding.
+    width
+        Numbers: how many real-valued columns there are, for a linear layer. Give either this or ``sizes``.
 
     >>> Features(sizes=(28,)).categorical, Features(width=16).categorical
     (True, False)
@@ -35,19 +38,19 @@ class Features:
 
     def __post_init__(self) -> None:
         if bool(self.sizes) == bool(self.width):
-            raise OsanError(f"features have either sizes or a width, got {self.sizes} and {self.width}")
+            raise OsanError(f"features: expected either sizes or width, got {self.sizes} and {self.width}")
 
     @property
     def categorical(self) -> bool:
-        """Whether the columns are integers to be embedded."""
+        """Whether the columns are categories."""
         return bool(self.sizes)
 
 
 @dataclass(frozen=True, eq=False)
 class Normalization:
-    """Mean and standard deviation of each target over the training split; missing values are left out.
+    """Mean and standard deviation of each target over the training split, without missing values.
 
-    A constant target keeps the divisor 1.
+    A constant target has the standard deviation 1.
 
     >>> scale = Normalization.of(torch.tensor([[1.0], [3.0], [float("nan")]]))
     >>> scale.apply(torch.tensor([[3.0]])), scale.undo(torch.tensor([[1.0]]))
@@ -59,7 +62,7 @@ class Normalization:
 
     @classmethod
     def of(cls, y: Tensor) -> Normalization:
-        """The statistics of the rows of ``y`` (double precision inside; population deviation)."""
+        """The statistics of the rows of ``y``: population deviation, computed in double precision."""
         values = y.double()
         mean = values.nanmean(dim=0)
         std = (values - mean).square().nanmean(dim=0).sqrt()
@@ -79,7 +82,7 @@ class Normalization:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One dataset with its splits, as :func:`osan.data.load` and the readers of own files give it.
+    """A dataset with its splits, as :func:`osan.data.load` returns it.
 
     Parameters
     ----------
@@ -91,24 +94,24 @@ class Task:
         ``"regression"`` and ``"binary"``: ``y`` is float of shape (graphs, targets), NaN where missing;
         ``"multiclass"``: ``y`` is integer of shape (graphs,).
     num_targets
-        Width of the network's output: number of targets, or of classes for ``"multiclass"``.
+        Width of the network's output: the number of targets, or of classes for ``"multiclass"``.
     metric
         ``"mae"``, ``"rmse"``, ``"accuracy"`` or ``"rocauc"``.
     vertex_features, edge_features
-        What the columns of ``x`` and ``edge_attr`` are; no edge features: ``None``.
+        Describe the columns of ``x`` and ``edge_attr``; ``None`` if there are no edge features.
     normalization
-        Statistics of the training targets where the protocol trains on normalized ones, else ``None``.
+        Statistics of the training targets if the network is trained on normalized ones, else ``None``.
     split
-        How the graphs were split, in words.
+        A description of the split.
     source, license
-        Where the data come from and on which terms.
+        Where the data come from, and their terms of use.
     classes
-        The names of the classes 0, 1, ... of ``"multiclass"``, where they have some.
+        The names of the classes 0, 1, ... of ``"multiclass"``, if they have names.
     lines
-        The line of each graph of the whole dataset, where it comes from a table of one's own.
+        The line of each graph of the whole dataset in its table, for tables of molecules.
     alphabets
-        Which labels of one's own file of graphs the codes (or the last columns, one-hot) of ``x`` and
-        ``edge_attr`` stand for, where there are labels: further files must get the same.
+        The labels that the codes (or the last columns, one-hot) of ``x`` and ``edge_attr`` stand for, for
+        files of labeled graphs. Files to predict must get the same codes.
     """
 
     name: str
@@ -129,13 +132,12 @@ class Task:
     alphabets: Alphabets = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.metric not in METRICS:
-            raise OsanError(f"unknown metric {self.metric!r}; expected one of {', '.join(METRICS)}")
+        check_metric(self.metric, self.kind)
 
     @property
     def direction(self) -> str:
         """``"min"`` if a smaller metric is better, else ``"max"``."""
-        return METRICS[self.metric]
+        return METRICS[self.metric].direction
 
     @property
     def num_classes(self) -> int | None:
@@ -149,9 +151,9 @@ class Task:
 
     @property
     def fingerprint(self) -> str:
-        """Checksums of targets, sizes and splits, and of edges and features: another one means other data.
+        """Two checksums, of targets, sizes and splits, and of edges and features. They identify the data.
 
-        Older runs have the first half alone; see :meth:`is_that_of`.
+        Older runs have only the first one; see :meth:`is_that_of`.
         """
         whole = self.train
         first = [whole.tensors["y"], whole.vertex_ptr, whole.edge_ptr, *(s.ids for s in self.splits.values())]
@@ -159,7 +161,7 @@ class Task:
         return _checksum(first) + _checksum(second)
 
     def is_that_of(self, fingerprint: str) -> bool:
-        """Whether these are the data of a fingerprint, as far as an older (shorter or empty) one can tell."""
+        """Whether the data have this fingerprint; the shorter ones of older runs are compared in part."""
         return self.fingerprint.startswith(fingerprint)
 
 
@@ -188,14 +190,14 @@ def make_task(
     source: str = "generated",
     license: str = "MIT",
 ) -> Task:
-    """The task over ``graphs`` with the split ``parts``; ``y`` is brought into the shape of its kind.
+    """A task from ``graphs`` and the split ``parts``; ``y`` gets the shape of its kind.
 
-    Parameters are those of :class:`Task`; ``num_targets`` is read off the targets by default, and
-    ``normalize`` asks for the statistics of the training split.
+    The parameters are those of :class:`Task`. By default ``num_targets`` comes from the targets;
+    ``normalize`` computes the statistics of the training split.
     """
     y = graphs.tensors["y"]
     y = y.reshape(-1).long() if kind == "multiclass" else y.float().reshape(len(y), -1)
-    graphs = FlatDataset({**graphs.tensors, "y": y}, graphs.vertex_ptr, graphs.edge_ptr)
+    graphs = graphs.with_tensors(y=y)
     train, val, test = (graphs.subset(parts[part]) for part in ("train", "val", "test"))
     return Task(
         name=name,

@@ -1,1 +1,52 @@
-"""The paper's experiments: every row that its authors ran as a recipe, and sweeps over them."""
+"""The paper's experiments: every row that its authors ran as a recipe, plans, and sweeps."""
+
+from typing import TYPE_CHECKING
+
+from osan.lazy import attach
+
+if TYPE_CHECKING:
+    from osan.experiments.catalog import Recipe, find_recipes, recipe, recipes
+    from osan.experiments.cluster import run_on_ray
+    from osan.experiments.demo import demo_settings
+    from osan.experiments.figures import PaperRow, paper_rows, table_name, tables
+    from osan.experiments.plans import PlanGroup, plan_jobs, read_plan
+    from osan.experiments.protocols import key_of, settings_for, settings_named
+    from osan.experiments.sweep import Event, Job, missing_jobs, parse_seeds, run_locally
+
+__all__ = [
+    "Event",
+    "Job",
+    "PaperRow",
+    "PlanGroup",
+    "Recipe",
+    "demo_settings",
+    "find_recipes",
+    "key_of",
+    "missing_jobs",
+    "paper_rows",
+    "parse_seeds",
+    "plan_jobs",
+    "read_plan",
+    "recipe",
+    "recipes",
+    "run_locally",
+    "run_on_ray",
+    "settings_for",
+    "settings_named",
+    "table_name",
+    "tables",
+]
+
+# Listing recipes must not import torch.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "catalog": ["Recipe", "find_recipes", "recipe", "recipes"],
+        "cluster": ["run_on_ray"],
+        "demo": ["demo_settings"],
+        "figures": ["PaperRow", "paper_rows", "table_name", "tables"],
+        "plans": ["PlanGroup", "plan_jobs", "read_plan"],
+        "protocols": ["key_of", "settings_for", "settings_named"],
+        "sweep": ["Event", "Job", "missing_jobs", "parse_seeds", "run_locally"],
+    },
+)

@@ -1,7 +1,7 @@
-"""Sweeps on a Ray cluster: every run is a task, wherever there is room.
+"""Sweeps on a Ray cluster: every run is a task.
 
-The nodes must see the run folders and the data under the same paths (a shared file system) and have osan
-installed. A run is a process of its own there, too, so it is started, resumed and ended as on one machine.
+All nodes need osan and must see the run folders and the data under the same paths (a shared file system). As
+on one machine, every run is a separate process.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ def run_on_ray(
     gpus: float = 0.0,
     deadline: float | None = None,
 ) -> Generator[Event]:
-    """Run jobs on the Ray cluster at ``address``, and tell what happens.
+    """Run jobs on the Ray cluster at ``address`` and yield what happens to them.
 
     Parameters
     ----------
     jobs
-        What is to be done.
+        The jobs to run.
     address
-        As ``ray.init`` takes it: ``"host:port"``, ``"ray://host:port"``, ``"auto"``, or ``"local"`` for a
+        The address for ``ray.init``: ``"host:port"``, ``"ray://host:port"``, ``"auto"``, or ``"local"`` for a
         cluster of this machine alone.
     threads, gpus
-        What each run asks for.
+        The threads and GPUs of each run.
     deadline
         As in :func:`osan.experiments.sweep.run_locally`.
     """
@@ -44,12 +44,14 @@ def run_on_ray(
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (OSError, ValueError, RuntimeError) as error:
         raise OsanError(
-            f"--ray {address}: no cluster answers there: {' '.join(str(error).split())}"
+            f"ray: expected the address of a running cluster, got {address!r}: {' '.join(str(error).split())}"
         ) from error
     try:
         task = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_supervise)
-        # The paths of the data are the same everywhere.
+        # Paths of data are the same on all nodes, and so is the folder of custom parts.
         folders = {name: os.environ[name] for name in ("OSAN_DATA", "OSAN_CACHE") if name in os.environ}
+        path = [os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])]
+        folders["PYTHONPATH"] = os.pathsep.join(path)
         end = None if deadline is None else time.time() + deadline - time.monotonic()
         pending: dict[Any, Job] = {
             task.remote(job.message() | {"environment": folders}, threads, end): job for job in jobs
@@ -67,14 +69,14 @@ def run_on_ray(
 
 
 def _knock(address: str) -> None:
-    """Fail at once if nobody listens at a host and port, where Ray itself would try for minutes."""
+    """Fail at once if nothing listens at the address; Ray itself would try for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
 def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:
-    """On a node: run one job to its end; its process ends with this one."""
+    """Run one job on a node; its process ends with this one."""
     os.environ.update(message.pop("environment"))
     seconds = None if end is None else end - time.time()
     if seconds is not None and seconds <= 0:
@@ -83,13 +85,13 @@ def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:
 
 
 def _code(ray: Any, reference: Any) -> int:
-    """The exit code of a task; a node that was lost is an interruption, and the next sweep goes on."""
+    """The exit code of a task; the loss of its node counts as an interruption."""
     try:
         return int(ray.get(reference))
     except (
         ray.exceptions.WorkerCrashedError,
         ray.exceptions.NodeDiedError,
-        ray.exceptions.TaskCanceledError,
+        ray.exceptions.TaskCancelledError,
     ):
         return worker.INTERRUPTED
 
@@ -98,5 +100,5 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise OsanError("--ray needs Ray, which is not installed: pip install 'osan[ray]'") from None
+        raise OsanError("ray: needs Ray; install it with pip install 'osan[ray]'") from None
     return ray

@@ -1,4 +1,4 @@
-"""The demo: with and without subgraphs on graphs that plain message passing cannot tell apart."""
+"""The demo: GIN with and without subgraphs on graphs that plain message passing cannot distinguish."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NAMES = {
 def demo_settings(seed: int = 0, epochs: int = 80) -> list[Settings]:
     """Plain GIN, random and learned subgraphs on ``twisted-pairs`` with k = 1.
 
-    1-WL, and hence every GIN, gives both graphs of each pair the same color; one marked vertex breaks the
-    tie (:func:`osan.data.twisted_pairs`). Everything but the selection is the same in the three settings.
+    1-WL, and hence every GIN, assigns both graphs of each pair the same color; one marked vertex breaks the
+    tie (:func:`osan.data.twisted_pairs`). The three settings differ only in the selection.
 
     >>> [each.name for each in demo_settings()]
     ['demo/plain', 'demo/random', 'demo/learned']

@@ -1,22 +1,25 @@
-"""The paper's figures, one row per figure, as its seventeen tables report them."""
+"""The figures in the paper's seventeen tables, one row per figure."""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 
-# Everything else in the column "method" is quoted from another paper.
-_OWN = ("Baseline", "Random", "I-MLE", "ESAN")
+from osan.errors import OsanError
+
+# Methods that the authors ran; all others are quoted from other papers.
+_RUN = ("Baseline", "Random", "I-MLE", "ESAN")
 
 
 @dataclass(frozen=True)
 class PaperRow:
     """One figure of the paper.
 
-    ``operation``, ``type``, ``size`` and ``subgraphs`` are as printed there, empty where they do not apply;
-    ``seconds`` is the time of inference on the test split, where the paper gives it.
+    ``operation``, ``type``, ``size`` and ``subgraphs`` are as printed, empty if they do not apply;
+    ``seconds`` is the inference time on the test split, ``None`` if the paper does not give it.
     """
 
     table: str
@@ -35,8 +38,8 @@ class PaperRow:
 
     @property
     def quoted(self) -> bool:
-        """Whether the figure is another paper's, shown for comparison and not run."""
-        return not self.method.startswith(_OWN)
+        """Whether the figure is quoted from another paper, for comparison."""
+        return not self.method.startswith(_RUN)
 
 
 @cache
@@ -57,7 +60,7 @@ def paper_rows() -> tuple[PaperRow, ...]:
 
 
 def tables() -> dict[str, list[PaperRow]]:
-    """The rows of each of the paper's tables, by the label that the paper gives it.
+    """The rows of each of the paper's tables, by the label of the table.
 
     >>> len(tables()), len(tables()["t_mol"])
     (17, 25)
@@ -66,3 +69,22 @@ def tables() -> dict[str, list[PaperRow]]:
     for row in paper_rows():
         out.setdefault(row.table, []).append(row)
     return out
+
+
+def table_name(name: str) -> str:
+    """The full label of one of the paper's tables; ``tab:`` may be left out.
+
+    >>> table_name("exp"), table_name("t_mol")
+    ('tab:exp', 't_mol')
+    >>> table_name("t_mole")
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: unknown table 't_mole'; did you mean 't_mol'?
+    """
+    known = list(tables())
+    for candidate in (name, f"tab:{name}"):
+        if candidate in known:
+            return candidate
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"the paper has {', '.join(known)}"
+    raise OsanError(f"unknown table {name!r}; {hint}")

@@ -1,4 +1,4 @@
-"""Plans: a file that says which runs to do, in which order, with which seeds and changes."""
+"""Plans: a file that lists runs, in order, with their seeds and changed settings."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any
 from pydantic import Field
 
 from osan.errors import OsanError
-from osan.experiments.recipes import settings_named
-from osan.experiments.sweep import Job, parse_seeds, plan
-from osan.training.settings import Section, Settings, checked, read_tree
+from osan.experiments.protocols import settings_named
+from osan.experiments.sweep import Job, missing_jobs, parse_seeds
+from osan.training.settings import Section, Settings
+from osan.training.settings_files import read_tree
 from osan.training.tasks import located
+from osan.training.validation import checked
 
 
-class Group(Section):
+class PlanGroup(Section):
     """Runs that belong together.
 
-    ``runs`` are keys as ``osan recipes`` lists them, or of the same form, where the dataset may be the path
-    of a file (from the current folder); ``set`` changes settings, as in ``{"network.width" = 64}``, and
-    ``name`` is then added to the keys (the changes themselves, if not given).
+    ``runs`` are keys as listed by ``osan recipes``, or of the same form. The dataset may be the path of a
+    file, relative to the current folder; method, policy and network may be parts in the form ``module:name``.
+    ``set`` changes settings, as in ``{"network.width" = 64}``; ``name``, by default the changes, is then
+    added to the keys.
     """
 
     runs: list[str]
@@ -28,7 +31,7 @@ class Group(Section):
     name: str | None = None
 
     def settings(self) -> list[Settings]:
-        """The settings of every run, for seed 0."""
+        """The settings of all runs, for seed 0."""
         out = [settings_named(key) for key in self.runs]
         if self.set:
             out = [each.varied(self.set, self.name and f"{each.name}/{self.name}") for each in out]
@@ -36,19 +39,19 @@ class Group(Section):
 
 
 class Plan(Section):
-    """Groups of runs, the most important first."""
+    """Groups of runs, in the order in which they are done."""
 
-    groups: list[Group]
+    groups: list[PlanGroup]
 
 
-def read_plan(path: Path) -> list[Group]:
-    """The groups of a plan in a TOML or YAML file.
+def read_plan(path: Path) -> list[PlanGroup]:
+    """Read a plan from a TOML or YAML file.
 
     Raises
     ------
     OsanError
-        If the file cannot be read, has unknown keys, runs, datasets or seeds, or two groups share a run
-        folder but not its settings.
+        If the file cannot be read, has unknown keys, runs, datasets or seeds, or has the same run twice with
+        different settings.
     """
     groups = checked(Plan, read_tree(path), str(path)).groups
     seen: dict[str, Settings] = {}
@@ -58,19 +61,19 @@ def read_plan(path: Path) -> list[Group]:
             for each in group.settings():
                 different = each.differences(seen.setdefault(each.name, each))
                 if different:
-                    raise OsanError(f"{each.name} stands there twice with other settings: {different[0]}")
+                    raise OsanError(f"{each.name}: expected the same settings as above, got {different[0]}")
         except OsanError as error:
             raise OsanError(f"{path}, group {number}: {error}") from None
     return groups
 
 
-def plan_jobs(groups: list[Group], runs: Path) -> tuple[list[Job], int]:
-    """The jobs of all groups that are not finished, in order and each once, and how many are finished."""
+def plan_jobs(groups: list[PlanGroup], runs: Path) -> tuple[list[Job], int]:
+    """The unfinished jobs of all groups, in order and each once, and the number of finished ones."""
     missing: dict[Path, Job] = {}
     every: set[tuple[str, int]] = set()
     for group in groups:
         settings, seeds = group.settings(), parse_seeds(group.seeds)
         every.update((each.name, seed) for each in settings for seed in seeds)
-        for job in plan(settings, seeds, runs):
+        for job in missing_jobs(settings, seeds, runs):
             missing.setdefault(job.folder, job)
     return list(missing.values()), len(every) - len(missing)

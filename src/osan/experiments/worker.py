@@ -1,7 +1,7 @@
-"""One run in a process of its own: what a sweep starts, on this machine or on a node of a cluster.
+"""One run in a separate process, which a sweep starts on this machine or on a node of a cluster.
 
-The process reads one line of JSON from its standard input and ends, without finishing the epoch, as soon as
-that input is closed: a sweep that is killed takes its runs with it, and no two processes write to one folder.
+The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
+input is closed: killing a sweep ends its runs, and no two processes write to one folder.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from osan.training.settings import Settings, validated
 
 FINISHED, FAILURE, INTERRUPTED = 0, 3, 130
 LOG = "log.txt"
-# How long to wait for a process that is just ending.
+# How many seconds to wait for a process that is just ending.
 _PATIENCE = 60.0
 
 
@@ -35,16 +35,16 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
     Parameters
     ----------
     message
-        ``settings`` (a nested mapping), ``folder`` and, if it must end by then, ``seconds``.
+        ``settings`` (a nested mapping), ``folder`` and ``seconds``, the time limit or ``None``.
     threads
-        The number of threads that torch and numba may use in it.
+        The number of threads of torch and numba in the process.
     """
     folder = Path(message["folder"])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         log = (folder / LOG).open("ab")
     except OSError as error:
-        raise OsanError(f"the run folder {folder} cannot be written: {error.strerror or error}") from error
+        raise OsanError(f"run folder {folder}: cannot be written: {error.strerror or error}") from error
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
     environment = {**os.environ, **dict.fromkeys(names, str(threads))}
     with log:
@@ -54,18 +54,18 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
             stdout=log,
             stderr=log,
             env=environment,
-            # Ctrl-C reaches the sweep alone, which then ends its runs.
+            # Ctrl-C reaches only the sweep, which then ends its runs.
             start_new_session=True,
         )
-    assert process.stdin is not None  # for the type checker: it is a pipe
-    with suppress(BrokenPipeError):  # it is dead already; whoever waits for it will see that
+    assert process.stdin is not None  # a pipe, for the type checker
+    with suppress(BrokenPipeError):  # already dead, as its exit code will show
         process.stdin.write(json.dumps(dict(message)).encode() + b"\n")
         process.stdin.flush()
     return process
 
 
 def run(settings: Settings, folder: Path) -> int:
-    """Train, or go on training, in ``folder``; what goes wrong is recorded there in ``failed.json``."""
+    """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
     from osan.training.run import train
 
     try:
@@ -84,7 +84,7 @@ def run(settings: Settings, folder: Path) -> int:
 
 
 def _free(folder: Path) -> bool:
-    """Wait for a process that is just ending, such as one of a sweep that was killed a moment ago."""
+    """Wait for a process that is just ending, such as a run of a sweep that was just killed."""
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         try:
@@ -96,8 +96,8 @@ def _free(folder: Path) -> bool:
 
 
 def main() -> None:
-    """What the process does."""
-    # Jobs in the background of a shell ignore Ctrl-C, and their processes inherit that; here it means: end.
+    """The entry point of the process."""
+    # Background jobs of a shell ignore interrupts, and so do their processes; here an interrupt must work.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     message = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -108,14 +108,14 @@ def main() -> None:
 
 def _interrupt_after(seconds: float, pause: float = 10.0) -> None:
     time.sleep(max(0.0, seconds))
-    # More than once: an interrupt that falls into a callback from C, as when numba compiles, is lost.
+    # Repeatedly: an interrupt inside a callback from C, as when numba compiles, is lost.
     while True:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(pause)
 
 
 def _end_with_parent() -> None:
-    # Straight from the descriptor: a buffered reader must not be busy when the interpreter ends.
+    # Read the descriptor directly: a buffered reader must not be busy when the interpreter ends.
     while os.read(0, 4096):
         pass
     os._exit(INTERRUPTED)

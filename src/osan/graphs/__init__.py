@@ -1,9 +1,9 @@
 """Graphs: the plain graph type, conversions, files and the constructions of the proofs."""
 
 from osan.graphs.backbone import backbone_pair
-from osan.graphs.cfi import cfi_graph, cfi_graphs, cfi_pair
+from osan.graphs.cfi import cfi_graph, cfi_pair
 from osan.graphs.cliques import distance_two_cliques
-from osan.graphs.convert import as_graph, from_edge_list
+from osan.graphs.convert import GraphLike, as_graph, from_edge_list
 from osan.graphs.decorated import decorate, icosahedral_pair
 from osan.graphs.families import bicyclopentyl, csl, cycle_pair, decalin, rook_4x4, shrikhande
 from osan.graphs.files import read_graphs, read_pairs, write_graphs
@@ -17,13 +17,13 @@ from osan.graphs.pyg import from_pyg, to_pyg
 
 __all__ = [
     "Graph",
+    "GraphLike",
     "Pair",
     "all_pairs",
     "as_graph",
     "backbone_pair",
     "bicyclopentyl",
     "cfi_graph",
-    "cfi_graphs",
     "cfi_pair",
     "csl",
     "cycle_pair",

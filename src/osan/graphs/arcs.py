@@ -13,7 +13,7 @@ def arc_without_reverse(arcs: IntArray, labels: IntArray | None = None) -> int |
     Parameters
     ----------
     arcs
-        Shape ``(m, 2)``; parallel arcs count, and an arc from v to v is its own reverse.
+        Shape ``(m, 2)``; parallel arcs count, and an arc from v to v is the reverse of itself.
     labels
         A number for each arc.
 
@@ -29,15 +29,15 @@ def arc_without_reverse(arcs: IntArray, labels: IntArray | None = None) -> int |
         arcs = np.unique(arcs, return_inverse=True)[1].reshape(arcs.shape)
     base = int(arcs.max()) + 1
     tails, heads = arcs.T
-    there, back = tails * base + heads, heads * base + tails
+    forth, back = tails * base + heads, heads * base + tails
     if labels is not None:
-        pairs = np.unique(np.concatenate([there, back]), return_inverse=True)[1]
+        pairs = np.unique(np.concatenate([forth, back]), return_inverse=True)[1]
         kinds = np.unique(labels, return_inverse=True)[1]
-        there, back = (half * len(labels) + kinds for half in np.split(pairs, 2))
-    ordered, reverses = np.sort(there), np.sort(back)
+        forth, back = (half * len(labels) + kinds for half in np.split(pairs, 2))
+    ordered, reverses = np.sort(forth), np.sort(back)
     if (ordered == reverses).all():
         return None
-    more = _count(ordered, there) > _count(reverses, there)
+    more = _count(ordered, forth) > _count(reverses, forth)
     return int(np.flatnonzero(more)[0])
 
 

@@ -1,18 +1,19 @@
-"""CFI gadgets: graphs that (k - 1)-WL cannot tell apart and k-WL can."""
+"""CFI gadgets: graphs that k-WL separates and (k - 1)-WL does not."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
+from numbers import Integral
 
 import numpy as np
 
 from osan.errors import OsanError
 from osan.graphs.base import as_base
+from osan.graphs.convert import GraphLike
 from osan.graphs.graph import Graph
 
 
-def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colors: bool = True, name: str = "") -> Graph:
+def cfi_graph(base: GraphLike, odd: Iterable[Hashable] = (), *, colors: bool = True, name: str = "") -> Graph:
     """The CFI graph over ``base`` with odd subsets at the base vertices ``odd``, even ones elsewhere.
 
     Paper, appendix, "CFI-Gadgets", with any base graph B in place of the clique. Vertices: ``(v, S)`` for
@@ -28,7 +29,7 @@ def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colors: bool = True, n
         Names of base vertices.
     colors
         Label the vertex cloud of v ``("vertex", v)`` and the edge cloud of e = {u, v} ``("edge", u, v)``,
-        the paper's C_v and C_e; without, the graph has no labels.
+        the paper's C_v and C_e. Without colors, the graph has no labels.
 
     Examples
     --------
@@ -52,51 +53,53 @@ def cfi_graph(base: Any, odd: Iterable[Hashable] = (), *, colors: bool = True, n
     return Graph(len(labels), np.concatenate(parts), vertex_labels=labels if colors else None, name=name)
 
 
-def cfi_graphs(base: Any, twisted: Hashable | None = None, *, colors: bool = True) -> tuple[Graph, Graph]:
-    """The pair (G, H) of CFI graphs over ``base``; H takes the odd subsets at the vertex ``twisted``.
+def cfi_pair(
+    base: GraphLike | int, twisted: Hashable | None = None, *, colors: bool = True
+) -> tuple[Graph, Graph]:
+    r"""The pair (G, H) of CFI graphs over ``base``; H takes the odd subsets at one vertex.
 
-    ``twisted`` is the first vertex by default. With colors, the two are not isomorphic if ``base`` is
-    connected.
-
-    >>> import networkx as nx
-    >>> cfi_graphs(nx.cycle_graph("abcd"), twisted="c")
-    (Graph(num_vertices=16, num_edges=20, vertex labels), Graph(num_vertices=16, num_edges=20, vertex labels))
-    """
-    names = as_base(base).names
-    if not names:
-        raise OsanError("the base graph has no vertex that could be twisted")
-    odd = names[0] if twisted is None else twisted
-    return cfi_graph(base, colors=colors), cfi_graph(base, [odd], colors=colors)
-
-
-def cfi_pair(k: int, *, colors: bool = True) -> tuple[Graph, Graph]:
-    r"""The CFI gadgets G_k and H_k over the clique K_{k+1} (paper, "Construction of G_k and H_k").
-
-    (k - 1)-WL does not distinguish them, k-WL does (folklore version; Lemmas neurips and neurips2).
+    Over the clique K_{k+1} these are the gadgets G_k and H_k (paper, "Construction of G_k and H_k"), which
+    (k - 1)-WL does not separate and k-WL does (folklore version; Lemmas neurips and neurips2). Over any
+    connected base graph the two are not isomorphic if they have colors.
 
     Parameters
     ----------
-    k
-        At least 1.
+    base
+        A :class:`Graph` or networkx graph, undirected and simple; or the number k of at least 1, for the
+        clique K_{k+1}.
+    twisted
+        The base vertex with odd subsets; the first one by default.
+    colors
+        As in :func:`cfi_graph`.
 
     Notes
     -----
-    Each has :math:`(k+1) 2^{k-1} + 2 \binom{k+1}{2}` vertices, as counted from the construction: k + 1
-    vertex clouds of :math:`2^{k-1}` and :math:`\binom{k+1}{2}` edge clouds of two. The paper prints
-    :math:`k 2^k + 2 \binom{k+2}{2}` instead (20 rather than 12 for k = 2), which its own construction does
-    not give: the second term belongs to :math:`G_{k+1}`.
+    G_k and H_k have :math:`(k+1) 2^{k-1} + 2 \binom{k+1}{2}` vertices each: k + 1 vertex clouds of
+    :math:`2^{k-1}` and :math:`\binom{k+1}{2}` edge clouds of two. The paper prints
+    :math:`k 2^k + 2 \binom{k+2}{2}` instead (20 rather than 12 for k = 2), which its construction does not
+    give: the second term belongs to :math:`G_{k+1}`.
 
     Examples
     --------
     >>> [cfi_pair(k)[0].num_vertices for k in (1, 2, 3, 4)]
     [4, 12, 28, 60]
+    >>> import networkx as nx
+    >>> cfi_pair(nx.cycle_graph("abcd"), twisted="c")
+    (Graph(num_vertices=16, num_edges=20, vertex labels), Graph(num_vertices=16, num_edges=20, vertex labels))
     """
-    import networkx as nx
+    names = ("", "")
+    if isinstance(base, Integral):
+        import networkx as nx
 
-    if k < 1:
-        raise OsanError(f"G_k and H_k are defined for k of at least 1, got {k}")
-    clique = nx.complete_graph(k + 1)
+        if base < 1:
+            raise OsanError(f"k: expected at least 1, got {base}")
+        names = (f"G_{base}", f"H_{base}")
+        base = nx.complete_graph(int(base) + 1)
+    over = as_base(base)
+    if not over.names:
+        raise OsanError("base: expected a graph with a vertex to twist, got no vertices")
+    odd = over.names[0] if twisted is None else twisted
     return (
-        cfi_graph(clique, colors=colors, name=f"G_{k}"),
-        cfi_graph(clique, [0], colors=colors, name=f"H_{k}"),
+        cfi_graph(base, colors=colors, name=names[0]),
+        cfi_graph(base, [odd], colors=colors, name=names[1]),
     )

@@ -1,4 +1,4 @@
-"""Colorful distance-two cliques, which G_k has and H_k has not."""
+"""Colorful distance-two cliques: G_k has some, H_k has none."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def distance_two_cliques(graph: Graph, size: int) -> Iterator[tuple[int, ...]]:
     [2, 0]
     """
     if size < 1:
-        raise OsanError(f"the size of a clique is at least 1, got {size}")
+        raise OsanError(f"size: expected at least 1, got {size}")
     clouds: dict[object, list[int]] = {}
     for vertex, label in enumerate(graph.vertex_labels or ()):
         if isinstance(label, tuple) and len(label) == 2 and label[0] == "vertex":
             clouds.setdefault(label[1], []).append(vertex)
     if not clouds:
-        raise OsanError(f"{graph!r} has no vertex clouds: expected labels ('vertex', v) as cfi_pair(k) gives")
+        raise OsanError(f"graph: expected vertex labels ('vertex', v) as from cfi_pair(k), got {graph!r}")
     members = [vertex for cloud in clouds.values() for vertex in cloud]
     cloud_of = np.repeat(np.arange(len(clouds)), [len(cloud) for cloud in clouds.values()])
     # Bit j of later[i]: member j lies in a later cloud, at distance two from member i. Each set is then

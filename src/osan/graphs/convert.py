@@ -5,16 +5,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Iterable
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
 from osan.graphs.networkx import from_networkx
 from osan.graphs.pyg import from_pyg
 
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
 
-def as_graph(obj: Any, *, directed: bool | None = None) -> Graph:
-    """``obj`` as a :class:`Graph`, with its vertex labels, edge labels and direction.
+# What functions that take a graph accept.
+GraphLike: TypeAlias = Union[Graph, "nx.Graph", "Data"]
+
+
+def as_graph(obj: GraphLike, *, directed: bool | None = None) -> Graph:
+    """Convert ``obj`` to a :class:`Graph`, with its vertex labels, edge labels and direction.
 
     Parameters
     ----------
@@ -23,8 +30,8 @@ def as_graph(obj: Any, *, directed: bool | None = None) -> Graph:
         :func:`~osan.graphs.networkx.from_networkx`) or a PyG ``Data`` (see
         :func:`~osan.graphs.pyg.from_pyg`).
     directed
-        For ``Data``, which does not say so itself, whether its arcs are directed; by default they are
-        unless each has its reverse. Other graphs know, and must agree.
+        Whether the arcs of a ``Data`` are directed; by default they are unless each has its reverse. Other
+        graphs know whether they are directed, and must agree.
 
     Examples
     --------
@@ -40,11 +47,12 @@ def as_graph(obj: Any, *, directed: bool | None = None) -> Graph:
         graph = from_networkx(obj)
     else:
         raise OsanError(
-            "expected an osan Graph, a networkx graph or a torch_geometric Data, "
+            "graph: expected an osan Graph, a networkx graph or a torch_geometric Data, "
             f"got {type(obj).__module__}.{type(obj).__qualname__}{_hint(obj)}"
         )
     if directed is not None and directed != graph.directed:
-        raise OsanError(f"directed={directed}, but {graph!r} is {'un' * directed}directed")
+        kind = "a directed" if directed else "an undirected"
+        raise OsanError(f"graph: expected {kind} graph, got {graph!r}")
     return graph
 
 
@@ -57,9 +65,9 @@ def from_edge_list(
 ) -> Graph:
     """The graph with the given edges ``(u, v)`` or ``(u, v, label)`` between vertices of any name.
 
-    Without ``num_vertices`` the vertices are numbered as they appear. With it, and if all names are
-    integers, they are the vertices 0, ..., num_vertices - 1 themselves; other names are again numbered as
-    they appear, and isolated vertices fill up.
+    Without ``num_vertices``, vertices are numbered in order of appearance. With it, integer names are the
+    numbers 0, ..., num_vertices - 1 themselves. Other names are numbered in order of appearance, and isolated
+    vertices are added at the end.
 
     >>> from_edge_list([("a", "b"), ("b", "c", "double")], 4).edge_labels
     (None, 'double')
@@ -81,7 +89,7 @@ def from_edge_list(
     for i, row in enumerate(rows):
         for vertex in row[:2]:
             if not 0 <= position[vertex] < size:
-                raise OsanError(f"edge {i}: vertex {vertex!r} is not among the {size} vertices")
+                raise OsanError(f"edge {i}: expected one of the {size} vertices, got {vertex!r}")
     labeled = any(len(row) == 3 for row in rows)
     return Graph(
         size,
@@ -93,17 +101,17 @@ def from_edge_list(
 
 
 def _hint(obj: object) -> str:
-    """How to make a graph of what people hand over instead."""
+    """How to make a graph from what was given instead."""
     if isinstance(obj, str | bytes):
-        return "; osan.graphs.decode_graph6 reads graph6, read_graphs files, from_smiles molecules"
+        return "; use osan.graphs.decode_graph6 for graph6, read_graphs for files, from_smiles for molecules"
     if isinstance(obj, list | tuple | set):
-        return "; osan.graphs.from_edge_list makes a graph of edges"
+        return "; use osan.graphs.from_edge_list for edges"
     if hasattr(obj, "shape"):
-        return "; networkx.from_numpy_array or from_scipy_sparse_array makes a graph of a matrix"
+        return "; use networkx.from_numpy_array or from_scipy_sparse_array for a matrix"
     return ""
 
 
 def _is(obj: object, module: str, cls: str) -> bool:
-    """Whether ``obj`` is an instance of a class of a package that need not be imported for the question."""
+    """Whether ``obj`` is an instance of ``module.cls``; the module is not imported for this."""
     found = getattr(sys.modules.get(module), cls, None)
     return found is not None and isinstance(obj, found)

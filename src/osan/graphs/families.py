@@ -1,4 +1,4 @@
-"""Small graphs and pairs that every discussion of 1-WL returns to."""
+"""Small graphs and pairs that are standard examples for 1-WL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def csl(n: int, s: int) -> Graph:
     Graph('CSL(41, 2)', num_vertices=41, num_edges=82)
     """
     if not 2 <= s <= n - 2 or 2 * s == n:
-        raise OsanError(f"CSL(n, s) is 4-regular for 2 <= s <= n - 2 with 2 s != n, got n = {n}, s = {s}")
+        raise OsanError(f"CSL(n, s): expected 2 <= s <= n - 2 and 2 s != n, got n = {n}, s = {s}")
     ring = np.arange(n)
     edges = np.concatenate([np.stack([ring, (ring + step) % n], axis=1) for step in (1, s)])
     return Graph(n, edges, name=f"CSL({n}, {s})")
@@ -59,7 +59,7 @@ def cycle_pair(n: int) -> tuple[Graph, Graph]:
     (Graph('C_6', num_vertices=6, num_edges=6), Graph('2 C_3', num_vertices=6, num_edges=6))
     """
     if n < 3:
-        raise OsanError(f"a cycle has at least 3 vertices, got n = {n}")
+        raise OsanError(f"n: expected at least 3, got {n}")
     two = np.concatenate([_cycle(n), n + _cycle(n)])
     return Graph(2 * n, _cycle(2 * n), name=f"C_{2 * n}"), Graph(2 * n, two, name=f"2 C_{n}")
 

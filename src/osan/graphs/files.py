@@ -1,15 +1,14 @@
-"""Files of graphs and of pairs of graphs: one function to read either, whatever the format."""
+"""Files of graphs and of pairs of graphs: one function each, for all formats."""
 
 from __future__ import annotations
 
 import gzip
-import os
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, get_args
 
 from osan.errors import OsanError
+from osan.files import decode, read_bytes, written_whole
 from osan.graphs.graph import Graph
 from osan.graphs.graph6 import decode_lines, encode_graph6
 from osan.graphs.networkx import parse_gml, parse_graphml
@@ -18,7 +17,8 @@ from osan.graphs.text import looks_like_sat_pairs, parse_edge_list, parse_sat_pa
 
 Format = Literal["graph6", "edges", "sat", "table", "smiles", "gml", "graphml"]
 
-_SUFFIXES: dict[str, Format] = {
+# The format of a file by its suffix.
+SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".g6", ".s6", ".d6", ".graph6", ".sparse6", ".digraph6"), "graph6"),
     **dict.fromkeys((".edges", ".edgelist", ".el"), "edges"),
     **dict.fromkeys((".smi", ".smiles"), "smiles"),
@@ -27,7 +27,7 @@ _SUFFIXES: dict[str, Format] = {
     ".graphml": "graphml",
 }
 
-# What other programs write and networkx reads, but with names of vertices where labels would be, or neither.
+# Formats that networkx reads, but that hold no labels, or names of vertices in their place.
 _FOREIGN = {
     ".gexf": "read_gexf",
     ".adjlist": "read_adjlist",
@@ -36,16 +36,16 @@ _FOREIGN = {
 
 
 def read_graphs(path: str | Path, *, format: Format | None = None, directed: bool = False) -> list[Graph]:
-    """All graphs of a file, which may be compressed (``.gz``).
+    """Read all graphs of a file, which may be compressed (``.gz``).
 
     ===========  ==================================================================================
     graph6       one graph6, sparse6 or digraph6 graph per line, headers optional (.g6, .s6, .d6)
-    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el), as networkx writes it, too
+    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el), also as networkx writes it
     sat          the format of EXP and CEXP
     table        tab-separated, with a header and graph6 columns (.tsv); a row of two graphs gives both
     smiles       one molecule per line (.smi, .smiles); needs ``osan[molecules]``
     gml          one graph (.gml) with labels of edges; the ``label`` of a vertex is its name in this format
-    graphml      one graph (.graphml); the attribute ``label`` of vertices and edges is carried
+    graphml      one graph (.graphml); the attribute ``label`` of vertices and edges is kept
     ===========  ==================================================================================
 
     Parameters
@@ -53,14 +53,14 @@ def read_graphs(path: str | Path, *, format: Format | None = None, directed: boo
     path
         The file.
     format
-        One of the above; by default told from the suffix, else from the content.
+        One of the above. By default it follows from the suffix, else from the content.
     directed
-        Whether the edges of an edge list are arcs; every other format says so itself.
+        Whether the edges of an edge list are arcs. Every other format states this itself.
 
     Raises
     ------
     OsanError
-        Naming the file, the line and what was expected there.
+        With the file, the line and what was expected there.
     """
     return _read(Path(path), format, directed)[0]
 
@@ -68,14 +68,14 @@ def read_graphs(path: str | Path, *, format: Format | None = None, directed: boo
 def read_pairs(
     path: str | Path, *, pairing: Literal["consecutive", "all"] = "consecutive", format: Format | None = None
 ) -> list[Pair]:
-    """The pairs of graphs of a file.
+    """Read the pairs of graphs of a file.
 
-    A table of pairs (as BREC) lists them itself; in a table of labeled graphs (as CSL) they are those of
-    different labels, each represented by its first graph. In any other file the graphs 2i and 2i + 1
-    form a pair, or with ``pairing="all"`` every two graphs.
+    A table of pairs (such as BREC) lists them. In a table of labeled graphs (such as CSL), every two labels
+    form a pair, each represented by its first graph. In any other file the graphs 2i and 2i + 1 form a pair,
+    or, with ``pairing="all"``, every two graphs.
     """
     if pairing not in ("consecutive", "all"):
-        raise OsanError(f"pairing is 'consecutive' or 'all', got {pairing!r}")
+        raise OsanError(f"pairing: expected 'consecutive' or 'all', got {pairing!r}")
     path = Path(path)
     graphs, pairs = _read(path, format, False)
     if pairs is None:
@@ -85,14 +85,14 @@ def read_pairs(
         except OsanError as error:
             raise OsanError(f"{path}: {error}") from None
     if not pairs:
-        raise OsanError(f"{path}: no pair of graphs found in the file's {len(graphs)} graphs")
+        raise OsanError(f"{path}: expected at least one pair of graphs, got {len(graphs)} graphs without one")
     return pairs
 
 
 def lists_pairs(path: str | Path) -> bool:
-    """Whether a file says itself which graphs form pairs: a table, or the format of EXP and CEXP."""
+    """Whether a file states which graphs form pairs: a table, or the format of EXP and CEXP."""
     path = Path(path)
-    return _format(path, _content(path)) in ("sat", "table")
+    return _format(path, read_bytes(path)) in ("sat", "table")
 
 
 def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
@@ -104,23 +104,17 @@ def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
     content = "".join(encode_graph6(graph) + "\n" for graph in graphs).encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
+    with written_whole(path) as temporary:
         temporary.write_bytes(content)
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OsanError(f"{path}: cannot be written ({error.strerror or error})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph], list[Pair] | None]:
-    """The graphs of a file and, if it is a table that tells them, its pairs."""
+    """The graphs of a file and, if it is a table that lists them, its pairs."""
     if format is not None and format not in get_args(Format):
-        raise OsanError(f"format is one of {', '.join(get_args(Format))}, got {format!r}")
-    content = _content(path)
+        raise OsanError(f"format: expected one of {', '.join(get_args(Format))}, got {format!r}")
+    content = read_bytes(path)
     if not content.strip():
-        raise OsanError(f"{path}: the file is empty, expected at least one graph")
+        raise OsanError(f"{path}: expected at least one graph, got an empty file")
     source, name = str(path), _stem(path)
     kind = format or _format(path, content)
     pairs = None
@@ -141,30 +135,30 @@ def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph
         else:
             graphs = [parse_edge_list(lines, source, directed=directed)]
     if not graphs:
-        raise OsanError(f"{path}: the file holds no graph, expected at least one")
+        raise OsanError(f"{path}: expected at least one graph, got none")
     return graphs, pairs
 
 
 def _format(path: Path, content: bytes) -> Format:
-    """The format of a file, told from its suffix, else from its content."""
+    """The format of a file, by its suffix, else by its content."""
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if suffix in _FOREIGN:
         raise OsanError(
-            f"{path}: {suffix} files are not read here; networkx.{_FOREIGN[suffix]} reads them, osan takes "
-            "networkx graphs, and networkx.write_graph6 makes a file for the command line"
+            f"{path}: expected a format of read_graphs, got a {suffix} file; read it with "
+            f"networkx.{_FOREIGN[suffix]}, and pass the graph or write it with networkx.write_graph6"
         )
-    kind = _SUFFIXES.get(suffix) or _sniff(content)
+    kind = SUFFIXES.get(suffix) or _sniff(content)
     if kind is not None:
         return kind
     return "sat" if looks_like_sat_pairs(_lines(path, content)) else "edges"
 
 
 def _lines(path: Path, content: bytes) -> list[tuple[int, str]]:
-    return list(enumerate(_text(content, path).split("\n"), 1))
+    return list(enumerate(decode(content, path).split("\n"), 1))
 
 
 def _sniff(content: bytes) -> Format | None:
-    """The format that the first line betrays; ``None`` for one with numbers or names."""
+    """The format that the first line shows; ``None`` for a line with numbers or names."""
     first = content.lstrip().split(b"\n", 1)[0].strip()
     if is_table(first.decode(errors="replace")):
         return "table"
@@ -173,29 +167,6 @@ def _sniff(content: bytes) -> Format | None:
     # Neither blanks nor digits are among the bytes of graph6, and no edge list starts with one word.
     body = first[1:] if first[:1] in (b":", b"&") else first
     return "graph6" if body and all(63 <= byte <= 126 for byte in body) else None
-
-
-def _content(path: Path) -> bytes:
-    try:
-        raw = path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise OsanError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
-    if path.suffix != ".gz" and raw[:2] != b"\x1f\x8b":
-        return raw
-    try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise OsanError(f"{path}: not a whole gzip file ({error})") from None
-
-
-def _text(content: bytes, path: Path) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise OsanError(
-            f"{path}, line {line}: expected UTF-8 text, got byte {content[error.start]}"
-        ) from None
 
 
 def _stem(path: Path) -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any
 
 import numpy as np
 
 from osan.errors import OsanError
 from osan.graphs.base import as_base
+from osan.graphs.convert import GraphLike
 from osan.graphs.graph import Graph
 
 BaseEdge = tuple[Hashable, Hashable]
 
 
 def fuerer_graph(
-    base: Any, twisted: Iterable[BaseEdge] = (), *, colors: bool = True, name: str = ""
+    base: GraphLike, twisted: Iterable[BaseEdge] = (), *, colors: bool = True, name: str = ""
 ) -> Graph:
     """X(B), with the base edges ``twisted`` twisted (paper, "Construction of Fürer grid-graphs").
 
@@ -29,9 +29,9 @@ def fuerer_graph(
     base
         A :class:`Graph` or networkx graph, undirected and simple.
     twisted
-        A set of base edges, each a pair of vertex names in either order; repetition changes nothing.
+        A set of base edges, each a pair of vertex names in either order; repeating one has no effect.
     colors
-        Label the cloud of v ``("vertex", v)``, the paper's c_v; without, the graph has no labels.
+        Label the cloud of v ``("vertex", v)``, the paper's c_v. Without colors, the graph has no labels.
 
     Examples
     --------
@@ -65,8 +65,8 @@ def fuerer_grid_pair(
     h, n
         Rows and columns, at least 1; base vertices are named ``(row, column)`` from 0.
     twisted
-        The base edges twisted in the second graph; by default one, in row 0 between the two columns in
-        the middle (in column 0 if there is one column only).
+        The base edges twisted in the second graph; by default one, in row 0 between the two middle
+        columns (in column 0 if there is only one column).
 
     Examples
     --------
@@ -76,7 +76,7 @@ def fuerer_grid_pair(
     import networkx as nx
 
     if h < 1 or n < 1 or h * n < 2:
-        raise OsanError(f"an h x n grid with an edge to twist needs h, n >= 1 and h * n >= 2, got {h} x {n}")
+        raise OsanError(f"grid: expected h, n >= 1 and h * n >= 2, got {h} x {n}")
     if twisted is None:
         middle = ((n if n > 1 else h) - 1) // 2
         twisted = [((0, middle), (0, middle + 1)) if n > 1 else ((middle, 0), (middle + 1, 0))]

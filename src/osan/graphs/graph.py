@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from operator import index
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from osan.errors import OsanError
 IntArray = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
 class Graph:
     """A finite graph on the vertices 0, ..., n - 1 (paper, section "Preliminaries").
 
@@ -25,11 +24,13 @@ class Graph:
     num_vertices
         The number n of vertices.
     edges
-        Integer array of shape ``(m, 2)``; for directed graphs a row ``(u, v)`` is the arc u -> v.
+        Pairs of vertices, kept as a read-only integer array of shape ``(m, 2)``. In a directed graph, a row
+        ``(u, v)`` is the arc u -> v.
     directed
         Whether the rows of ``edges`` are arcs.
     vertex_labels, edge_labels
-        Any hashable per vertex, and per row of ``edges``; ``None`` where the graph has none.
+        A label per vertex, and per row of ``edges``, kept as a tuple; ``None`` if the graph has none. A label
+        is hashable and equal to itself (NaN is not). Tensors become Python numbers.
     name
         Shown in messages and tables; it plays no part in any computation.
 
@@ -39,13 +40,6 @@ class Graph:
     >>> path.num_vertices, path.num_edges, path.vertex_labels
     (3, 2, ('a', 'b', 'a'))
     """
-
-    num_vertices: int
-    edges: IntArray
-    directed: bool
-    vertex_labels: tuple[Hashable, ...] | None
-    edge_labels: tuple[Hashable, ...] | None
-    name: str
 
     def __init__(
         self,
@@ -58,55 +52,22 @@ class Graph:
         name: str = "",
     ) -> None:
         where = f"graph {name!r}" if name else "graph"
-        try:
-            num_vertices = index(num_vertices)
-        except TypeError:
-            raise OsanError(
-                f"{where}: the number of vertices must be an integer, got {num_vertices!r}"
-            ) from None
-        try:
-            array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            raise OsanError(f"{where}: edges must have shape (m, 2), got {type(edges).__name__}") from None
-        array = array.reshape(-1, 2) if array.size == 0 else array
-        if num_vertices < 0:
-            raise OsanError(f"{where}: the number of vertices is {num_vertices}; it must be at least 0")
-        if array.ndim != 2 or array.shape[1] != 2:
-            raise OsanError(f"{where}: edges must have shape (m, 2), got {array.shape}")
-        if array.size and not np.issubdtype(array.dtype, np.integer):
-            raise OsanError(f"{where}: edges must hold integers, got {array.dtype}")
-        array = array.astype(np.int64)
-        bad = np.flatnonzero(((array < 0) | (array >= num_vertices)).any(axis=1))
-        if bad.size:
-            u, v = array[bad[0]]
-            raise OsanError(
-                f"{where}: edge {bad[0]} joins {u} and {v}, but the vertices are 0 to {num_vertices - 1}"
-            )
-        for what, labels, size in (
-            ("vertex", vertex_labels, num_vertices),
-            ("edge", edge_labels, len(array)),
-        ):
-            if labels is not None and len(labels) != size:
-                raise OsanError(f"{where}: {len(labels)} {what} labels for {size} {what} entries")
-            try:
-                set(() if labels is None else labels)
-            except TypeError as error:
-                raise OsanError(f"{where}: every {what} label must be hashable ({error})") from None
-        array.setflags(write=False)
-        object.__setattr__(self, "num_vertices", num_vertices)
-        object.__setattr__(self, "edges", array)
-        object.__setattr__(self, "directed", bool(directed))
-        object.__setattr__(self, "vertex_labels", None if vertex_labels is None else tuple(vertex_labels))
-        object.__setattr__(self, "edge_labels", None if edge_labels is None else tuple(edge_labels))
-        object.__setattr__(self, "name", name)
+        self.num_vertices: Final[int] = _checked_size(num_vertices, where)
+        self.edges: Final[IntArray] = _checked_edges(edges, self.num_vertices, where)
+        self.directed: Final[bool] = bool(directed)
+        self.vertex_labels: Final = checked_labels(
+            vertex_labels, self.num_vertices, f"{where}: vertex labels"
+        )
+        self.edge_labels: Final = checked_labels(edge_labels, len(self.edges), f"{where}: edge labels")
+        self.name: Final[str] = name
 
     @property
     def num_edges(self) -> int:
-        """The number of edges (of arcs, if directed), parallel ones counted."""
+        """The number of edges (of arcs, if directed), counting parallel ones."""
         return len(self.edges)
 
     def without_labels(self) -> Graph:
-        """The same graph with neither vertex nor edge labels."""
+        """The same graph without vertex and edge labels."""
         return Graph(self.num_vertices, self.edges, directed=self.directed, name=self.name)
 
     def permuted(self, order: Sequence[int] | IntArray) -> Graph:
@@ -115,13 +76,19 @@ class Graph:
         >>> Graph(3, [(0, 1)], vertex_labels="abc").permuted([2, 0, 1]).vertex_labels
         ('b', 'c', 'a')
         """
-        perm = np.asarray(order, dtype=np.int64)
-        if perm.shape != (self.num_vertices,) or (np.sort(perm) != np.arange(self.num_vertices)).any():
-            raise OsanError(f"not a permutation of 0 to {self.num_vertices - 1}: {list(order)}")
+        perm = np.asarray(order)
+        if (
+            perm.shape != (self.num_vertices,)
+            or (perm.size and not np.issubdtype(perm.dtype, np.integer))
+            or (np.sort(perm) != np.arange(self.num_vertices)).any()
+        ):
+            raise OsanError(
+                f"order: expected a permutation of 0 to {self.num_vertices - 1}, got {list(order)}"
+            )
+        perm = perm.astype(np.int64)
         labels = self.vertex_labels
         if labels is not None:
-            back = np.argsort(perm)
-            labels = tuple(labels[i] for i in back)
+            labels = tuple(labels[i] for i in np.argsort(perm))
         return Graph(
             self.num_vertices,
             perm[self.edges],
@@ -134,7 +101,98 @@ class Graph:
     def __repr__(self) -> str:
         parts = [f"{self.name!r}"] if self.name else []
         parts += [f"num_vertices={self.num_vertices}", f"num_edges={self.num_edges}"]
-        parts += ["directed"] * self.directed
-        parts += ["vertex labels"] * (self.vertex_labels is not None)
-        parts += ["edge labels"] * (self.edge_labels is not None)
+        if self.directed:
+            parts.append("directed")
+        if self.vertex_labels is not None:
+            parts.append("vertex labels")
+        if self.edge_labels is not None:
+            parts.append("edge labels")
         return f"Graph({', '.join(parts)})"
+
+
+def _checked_size(num_vertices: Any, where: str) -> int:
+    try:
+        size = index(num_vertices)
+    except TypeError:
+        raise OsanError(f"{where}: num_vertices: expected an integer, got {num_vertices!r}") from None
+    if size < 0:
+        raise OsanError(f"{where}: num_vertices: expected at least 0, got {size}")
+    return size
+
+
+def _checked_edges(edges: Iterable[Any] | npt.ArrayLike, num_vertices: int, where: str) -> IntArray:
+    """A read-only copy of the edges."""
+    try:
+        array = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise OsanError(f"{where}: edges: expected shape (m, 2), got {type(edges).__name__}") from None
+    array = array.reshape(-1, 2) if array.size == 0 else array
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise OsanError(f"{where}: edges: expected shape (m, 2), got {array.shape}")
+    if array.size and not np.issubdtype(array.dtype, np.integer):
+        raise OsanError(f"{where}: edges: expected integers, got {array.dtype}")
+    array = array.astype(np.int64)
+    bad = np.flatnonzero(((array < 0) | (array >= num_vertices)).any(axis=1))
+    if bad.size:
+        u, v = array[bad[0]]
+        raise OsanError(
+            f"{where}: edge {bad[0]}: expected vertices from 0 to {num_vertices - 1}, got {u} and {v}"
+        )
+    array.setflags(write=False)
+    return array
+
+
+def checked_labels(labels: Any, size: int, where: str) -> tuple[Hashable, ...] | None:
+    """Labels as a tuple of ``size`` hashable values that equal themselves; tensors become numbers.
+
+    >>> checked_labels("ab", 2, "labels")
+    ('a', 'b')
+    >>> checked_labels([float("nan")], 1, "labels")
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: labels: expected values that equal themselves, got nan (entry 0)
+    """
+    if labels is None:
+        return None
+    labels = _without_tensors(labels)
+    if isinstance(labels, dict | set | frozenset) or not hasattr(labels, "__len__"):
+        raise OsanError(f"{where}: expected a sequence of {size} labels, got {type(labels).__name__}")
+    if len(labels) != size:
+        raise OsanError(f"{where}: expected {size}, got {len(labels)}")
+    plain = tuple(labels)
+    try:
+        distinct = set(plain)
+        if any(isinstance(label, tuple) or _is_tensor(label) for label in distinct):
+            plain = tuple(map(_without_tensors, plain))
+            distinct = set(plain)
+    except TypeError as error:
+        raise OsanError(f"{where}: expected hashable labels ({error}); use tuples, for example") from None
+    bad = next((label for label in distinct if _unequal(label)), None)
+    if bad is not None:
+        entry = next(i for i, label in enumerate(plain) if label is bad)
+        raise OsanError(f"{where}: expected values that equal themselves, got {bad!r} (entry {entry})")
+    return plain
+
+
+def _is_tensor(value: object) -> bool:
+    """Whether a value is a torch tensor, which equals only itself. Asking does not import torch."""
+    return hasattr(value, "tolist") and hasattr(value, "detach")
+
+
+def _without_tensors(value: Any) -> Any:
+    """A value with its tensors as numbers, or as tuples of numbers."""
+    if _is_tensor(value):
+        value = value.tolist()
+        return _tuples(value) if isinstance(value, list) else value
+    return tuple(map(_without_tensors, value)) if type(value) is tuple else value
+
+
+def _tuples(rows: list[Any]) -> tuple[Any, ...]:
+    return tuple(_tuples(row) if isinstance(row, list) else row for row in rows)
+
+
+def _unequal(label: Any) -> bool:
+    """Whether a label, or a part of a tuple, differs from itself, as NaN does."""
+    if isinstance(label, tuple):
+        return any(map(_unequal, label))
+    return bool(label != label)

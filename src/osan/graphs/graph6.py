@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from osan.errors import OsanError
 from osan.graphs.graph import Graph, IntArray
-
-Line = tuple[int, bytes]
+from osan.graphs.lines import ByteLine
 
 _ALPHABET = bytes(range(63, 127))
 _HEADERS = {b">>graph6<<": "graph6", b">>sparse6<<": "sparse6", b">>digraph6<<": "digraph6"}
@@ -35,7 +34,7 @@ class _Record:
 
 
 def decode_graph6(text: str | bytes) -> Graph:
-    """The graph that one line of graph6, sparse6 or digraph6 describes.
+    """Decode one line of graph6, sparse6 or digraph6.
 
     The encodings are those of B. McKay's ``formats.txt``: an optional header such as ``>>graph6<<``,
     then ``:`` for sparse6 (self-loops and parallel edges allowed) and ``&`` for digraph6.
@@ -50,8 +49,8 @@ def decode_graph6(text: str | bytes) -> Graph:
     return graphs[0]
 
 
-def decode_lines(lines: Iterable[Line], source: str, name: str = "") -> list[Graph]:
-    """All graphs on numbered ``lines`` of graph6, sparse6 and digraph6, in any mixture.
+def decode_lines(lines: Iterable[ByteLine], source: str, name: str = "") -> list[Graph]:
+    """Decode numbered ``lines`` of graph6, sparse6 and digraph6, in any mixture.
 
     Graphs of one size are decoded together, so a file costs a few array operations per size and one
     :class:`Graph` per line.
@@ -61,7 +60,7 @@ def decode_lines(lines: Iterable[Line], source: str, name: str = "") -> list[Gra
     lines
         Pairs of line number and bytes without line end; blank ones are skipped.
     source
-        What messages call the place the lines come from.
+        Where the lines come from, for messages.
     name
         Graph i is named ``name[i]``, if given.
     """
@@ -87,10 +86,10 @@ def decode_lines(lines: Iterable[Line], source: str, name: str = "") -> list[Gra
 
 
 def encode_graph6(graph: Graph) -> str:
-    """One line for ``graph``: graph6 if simple, sparse6 with loops or parallel edges, digraph6 if directed.
+    """Encode a graph: graph6 if simple, sparse6 with loops or parallel edges, digraph6 if directed.
 
-    Above 32,768 vertices simple graphs become sparse6, too. The encodings have no room for labels, nor
-    digraph6 for parallel arcs; such graphs are refused.
+    Above 32,768 vertices simple graphs also become sparse6. The encodings cannot hold labels, and digraph6
+    cannot hold parallel arcs; such graphs raise.
 
     >>> encode_graph6(Graph(5, [(0, 2), (0, 4), (1, 3), (3, 4)]))
     'DQc'
@@ -98,15 +97,17 @@ def encode_graph6(graph: Graph) -> str:
     ':Af'
     """
     if graph.vertex_labels is not None or graph.edge_labels is not None:
-        raise OsanError(f"{graph!r}: graph6 has no room for labels; write graph.without_labels()")
+        raise OsanError(
+            f"graph: expected no labels, which graph6 cannot hold, got {graph!r}; use graph.without_labels()"
+        )
     n = graph.num_vertices
     low, high = (graph.edges if graph.directed else np.sort(graph.edges, axis=1)).T
     simple = len(set(zip(low.tolist(), high.tolist(), strict=True))) == graph.num_edges
     if graph.directed:
         if not simple:
-            raise OsanError(f"{graph!r}: digraph6 has no room for parallel arcs")
+            raise OsanError(f"graph: expected no parallel arcs, which digraph6 cannot hold, got {graph!r}")
         if n > _MAX_MATRIX:
-            raise OsanError(f"{graph!r}: digraph6 is written for at most {_MAX_MATRIX} vertices")
+            raise OsanError(f"graph: expected at most {_MAX_MATRIX} vertices for digraph6, got {graph!r}")
         bits = np.zeros(n * n, dtype=np.uint8)
         bits[low * n + high] = 1
         return "&" + (_encode_size(n) + _encode_bits(bits)).decode()
@@ -126,22 +127,22 @@ def _parse(line: bytes, where: str) -> _Record | None:
     if not line:
         return None
     if line[:1] == b";":
-        raise OsanError(f"{where}: incremental sparse6 (lines that start with ';') is not supported")
+        raise OsanError(f"{where}: expected graph6, sparse6 or digraph6, got incremental sparse6 (';')")
     encoding = _MARKS.get(line[:1], "graph6")
     if promised and promised != encoding:
-        raise OsanError(f"{where}: the header says {promised}, but the line is not {promised}")
+        raise OsanError(f"{where}: expected {promised} after its header, got {encoding}")
     body = line if encoding == "graph6" else line[1:]
     strange = body.translate(None, _ALPHABET)
     if strange:
         column = len(line) - len(body) + body.index(strange[:1]) + 1
         raise OsanError(
-            f"{where}: not {encoding}: byte {strange[0]} in column {column}, expected bytes 63 to 126"
+            f"{where}: {encoding}: expected bytes 63 to 126, got byte {strange[0]} in column {column}"
         )
     digits = 1 if body[:1] != b"~" else 3 if body[1:2] != b"~" else 6
     start = {1: 0, 3: 1, 6: 2}[digits]
     size, groups = body[start : start + digits], body[start + digits :]
     if len(size) < digits:
-        raise OsanError(f"{where}: truncated {encoding}: the line ends within the number of vertices")
+        raise OsanError(f"{where}: {encoding}, truncated: expected the number of vertices, got a part of it")
     n = 0
     for byte in size:
         n = n << 6 | byte - 63
@@ -149,7 +150,7 @@ def _parse(line: bytes, where: str) -> _Record | None:
     if encoding != "sparse6" and len(groups) != (needed := -(-_matrix_bits(record) // 6)):
         problem = "truncated" if len(groups) < needed else "wrong length"
         raise OsanError(
-            f"{where}: {encoding}, {problem}: {n} vertices need {needed} bytes after their number, "
+            f"{where}: {encoding}, {problem}: expected {needed} bytes after the number of vertices ({n}), "
             f"got {len(groups)}"
         )
     return record
@@ -180,7 +181,7 @@ def _matrix_edges(records: Sequence[_Record]) -> list[IntArray]:
         padded = np.flatnonzero(bits[:, used:].any(axis=1))
         if padded.size:
             bad = chunk[padded[0]]
-            raise OsanError(f"{bad.where}: damaged {bad.encoding}: the padding bits must be zero")
+            raise OsanError(f"{bad.where}: {bad.encoding}, damaged: expected padding bits of zero, got a one")
         row, position = np.nonzero(bits)
         if directed:
             tail, head = np.divmod(position, max(1, n))
@@ -194,7 +195,7 @@ def _matrix_edges(records: Sequence[_Record]) -> list[IntArray]:
 
 
 def _sparse6_width(n: int) -> int:
-    """Bits of a vertex in sparse6: those needed to write n - 1 (none for n = 1, as nauty has it)."""
+    """Bits of a vertex in sparse6: those needed to write n - 1 (none for n = 1, as in nauty)."""
     return max(0, n - 1).bit_length()
 
 
@@ -235,7 +236,10 @@ def _sparse6_bits(n: int, low: IntArray, high: IntArray) -> npt.NDArray[np.uint8
     padding = -len(bits) % 6
     # Ones could be read as a loop at n - 1 when n is a power of two and n - 2 came last.
     zero_first = n == 1 << width and width > 0 and padding > width and current == n - 2
-    bits += [0] * zero_first + [1] * (padding - zero_first)
+    if zero_first:
+        bits.append(0)
+        padding -= 1
+    bits += [1] * padding
     return np.array(bits, dtype=np.uint8)
 
 
@@ -244,7 +248,7 @@ def _encode_size(n: int) -> bytes:
         return bytes([n + 63])
     digits = 3 if n <= 258047 else 6
     if n >= 1 << 36:
-        raise OsanError(f"graph6 holds at most {(1 << 36) - 1} vertices, got {n}")
+        raise OsanError(f"graph: expected at most {(1 << 36) - 1} vertices for graph6, got {n}")
     value = bytes((n >> 6 * i & 63) + 63 for i in reversed(range(digits)))
     return b"~" * (digits // 3) + value
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from osan.errors import OsanError
+from osan.extras import rdkit
 from osan.graphs.graph import Graph
 
 
 def from_smiles(smiles: str, name: str = "") -> Graph:
-    """The molecular graph of a SMILES string, hydrogens implicit.
+    """The molecular graph of a SMILES string, with implicit hydrogens.
 
     A vertex label is ``(symbol, charge, number of hydrogens, aromatic)``, an edge label RDKit's bond type.
 
@@ -15,16 +16,13 @@ def from_smiles(smiles: str, name: str = "") -> Graph:
     >>> ethanol.vertex_labels[2], ethanol.edge_labels
     (('O', 0, 1, False), ('SINGLE', 'SINGLE'))
     """
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError:
-        raise OsanError("SMILES need RDKit, which is not installed: pip install 'osan[molecules]'") from None
+    kit = rdkit("reading SMILES")
     if not isinstance(smiles, str) or not smiles.strip():
-        raise OsanError(f"expected a SMILES string, got {smiles!r}")
-    with rdBase.BlockLogs():
-        molecule = Chem.MolFromSmiles(smiles)
+        raise OsanError(f"smiles: expected a SMILES string, got {smiles!r}")
+    with kit.rdBase.BlockLogs():
+        molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise OsanError(f"RDKit cannot read the SMILES string {smiles!r}")
+        raise OsanError(f"smiles: expected a SMILES string that RDKit reads, got {smiles!r}")
     atoms, bonds = list(molecule.GetAtoms()), list(molecule.GetBonds())
     return Graph(
         len(atoms),

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
 from io import BytesIO
 from typing import TYPE_CHECKING
 
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
+from osan.memory import require_free
 
 if TYPE_CHECKING:
     import networkx as nx
 
+# What a vertex, or an end of an edge, takes in the dictionaries of networkx, measured.
+_BYTES_PER_VERTEX = 250
+
 
 def from_networkx(graph: nx.Graph) -> Graph:
-    """The graph behind any networkx graph: ``Graph``, ``DiGraph``, ``MultiGraph`` or ``MultiDiGraph``.
+    """Convert a networkx graph: ``Graph``, ``DiGraph``, ``MultiGraph`` or ``MultiDiGraph``.
 
-    Vertex i is the i-th node; the attribute ``label`` of nodes and edges is carried, ``None`` where only
-    some have it. Node names and other attributes name things and are no labels.
+    Vertex i is the i-th node. The attribute ``label`` of nodes and edges is kept; it is ``None`` where only
+    some have it. Node names and other attributes are not labels.
 
     >>> import networkx as nx
     >>> path = nx.path_graph(["x", "y", "z"])
@@ -49,6 +53,11 @@ def to_networkx(graph: Graph) -> nx.Graph:
     """
     import networkx as nx
 
+    require_free(
+        _BYTES_PER_VERTEX * (graph.num_vertices + 2 * graph.num_edges),
+        f"{graph!r} as a networkx graph",
+        "use the osan Graph",
+    )
     pairs = [tuple(pair) for pair in graph.edges.tolist()]
     distinct = set(pairs) if graph.directed else {tuple(sorted(pair)) for pair in pairs}
     parallel = len(distinct) < len(pairs)
@@ -58,9 +67,8 @@ def to_networkx(graph: Graph) -> nx.Graph:
         (False, True): nx.MultiGraph,
         (True, True): nx.MultiDiGraph,
     }
-    result = (
-        kinds[graph.directed, parallel](name=graph.name) if graph.name else kinds[graph.directed, parallel]()
-    )
+    named = {"name": graph.name} if graph.name else {}
+    result = kinds[graph.directed, parallel](**named)
     result.add_nodes_from(range(graph.num_vertices))
     if graph.vertex_labels is not None:
         for vertex, label in enumerate(graph.vertex_labels):
@@ -74,10 +82,10 @@ def to_networkx(graph: Graph) -> nx.Graph:
 
 
 def parse_gml(content: bytes, source: str) -> Graph:
-    """A graph in GML, whose vertices have an ``id`` and, as their names, perhaps a ``label``."""
+    """Parse a graph in GML, where vertices have an ``id`` and may have a name, called ``label``."""
     import networkx as nx
 
-    # Not by name: names may be missing, or equal, which networkx refuses.
+    # By id, not by name: names may be missing or equal, which networkx rejects.
     graph = _parse(partial(nx.read_gml, label="id"), content, source, "GML")
     for _, data in graph.nodes(data=True):
         data.pop("label", None)
@@ -85,7 +93,7 @@ def parse_gml(content: bytes, source: str) -> Graph:
 
 
 def parse_graphml(content: bytes, source: str) -> Graph:
-    """The first graph of a GraphML file."""
+    """Parse the first graph of a GraphML file."""
     import networkx as nx
 
     return from_networkx(_parse(nx.read_graphml, content, source, "GraphML"))
@@ -94,23 +102,14 @@ def parse_graphml(content: bytes, source: str) -> Graph:
 def _parse(read: Callable[[BytesIO], nx.Graph], content: bytes, source: str, kind: str) -> nx.Graph:
     try:
         return read(BytesIO(content))
-    # The parsers of networkx trip over files in many ways: ValueError, KeyError, IndexError, ParseError, ...
+    # The parsers of networkx raise many errors: ValueError, KeyError, IndexError, ParseError, ...
     except Exception as error:
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise OsanError(f"{source}: not {kind} that networkx reads ({reason})") from error
+        raise OsanError(f"{source}: expected {kind} that networkx reads, got an error ({reason})") from error
 
 
-def _labels(attributes: list[dict[str, object]]) -> list[object] | None:
+def _labels(attributes: list[dict[str, Hashable]]) -> list[Hashable] | None:
     """The ``label`` of each, or ``None`` if nothing has one."""
     if not any("label" in data for data in attributes):
         return None
-    labels = [data.get("label") for data in attributes]
-    for i, label in enumerate(labels):
-        try:
-            hash(label)
-        except TypeError:
-            raise OsanError(
-                f"networkx graph: attribute 'label' of entry {i} is a {type(label).__name__}; "
-                "a label must be hashable, a tuple for instance"
-            ) from None
-    return labels
+    return [data.get("label") for data in attributes]

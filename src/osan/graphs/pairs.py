@@ -9,13 +9,12 @@ from itertools import combinations
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
 from osan.graphs.graph6 import decode_lines
-
-Line = tuple[int, str]
+from osan.graphs.lines import Line
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two graphs to be told apart, with the category they are counted under."""
+    """Two graphs to separate, with the category they are counted under."""
 
     a: Graph
     b: Graph
@@ -38,7 +37,9 @@ def all_pairs(graphs: Sequence[Graph], category: str = "") -> list[Pair]:
 def consecutive_pairs(graphs: Sequence[Graph], category: str = "") -> list[Pair]:
     """The graphs 2i and 2i + 1 as pair i."""
     if len(graphs) % 2:
-        raise OsanError(f"{len(graphs)} graphs do not form pairs 2i, 2i + 1; ask for all pairs instead")
+        raise OsanError(
+            f"expected an even number of graphs to pair 2i with 2i + 1, got {len(graphs)}; use pairing='all'"
+        )
     return [
         Pair(a, b, category, name=str(i))
         for i, (a, b) in enumerate(zip(graphs[::2], graphs[1::2], strict=True))
@@ -52,12 +53,12 @@ def is_table(first_line: str) -> bool:
 
 
 def parse_table(lines: Sequence[Line], source: str, name: str = "") -> tuple[list[Graph], list[Pair] | None]:
-    """The graphs and the pairs of a tab-separated table with a header line.
+    """Parse the graphs and the pairs of a tab-separated table with a header line.
 
-    Either ``g6_a`` and ``g6_b`` (as BREC): each row is a pair, ``category``, ``subcategory`` and ``pair``
-    (its name) are read, ``n_a``, ``m_a``, ``n_b``, ``m_b`` checked, if there. Or ``graph6`` and ``label``
-    (as CSL): each row is a graph; the pairs are those of different labels, each label represented by its
-    first graph. Without ``label`` the pairs are ``None``.
+    With the columns ``g6_a`` and ``g6_b`` (such as BREC), each row is a pair. The columns ``category``,
+    ``subcategory`` and ``pair`` (its name) are read, and ``n_a``, ``m_a``, ``n_b``, ``m_b`` are checked, if
+    present. With the columns ``graph6`` and ``label`` (such as CSL), each row is a graph, and every two
+    labels form a pair, each represented by its first graph. Without ``label`` the pairs are ``None``.
     """
     rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in lines if line.strip()]
     header = rows[0][1] if rows else []
@@ -112,6 +113,6 @@ def _check_sizes(graphs: Sequence[Graph], columns: dict[str, list[Line]], side: 
         for graph, (number, cell) in zip(graphs, columns.get(key, []), strict=False):
             if cell != str(getattr(graph, attribute)):
                 raise OsanError(
-                    f"{source}, line {number}: column {key} says {cell!r}, but the graph has {attribute} = "
-                    f"{getattr(graph, attribute)}"
+                    f"{source}, line {number}: column {key}: expected {getattr(graph, attribute)}, "
+                    f"the graph's {attribute}, got {cell!r}"
                 )

@@ -21,11 +21,11 @@ Labels = tuple[Hashable, ...]
 
 
 def from_pyg(data: Data, directed: bool | None = None) -> Graph:
-    """The graph behind a PyG ``Data``.
+    """Convert a PyG ``Data``.
 
-    A vertex label is a row of ``x``: a number if there is one column, else a tuple; an edge label likewise
-    a row of ``edge_attr``. If every arc has its reverse with the same ``edge_attr``, the graph is
-    undirected: each two such arcs become one edge, and each arc from v to v one self-loop. Otherwise it is
+    A vertex label is a row of ``x``: a number if there is one column, else a tuple. An edge label is a row of
+    ``edge_attr`` in the same way. If every arc has its reverse with the same ``edge_attr``, the graph is
+    undirected: two such arcs become one edge, and each arc from v to v one self-loop. Otherwise it is
     directed.
 
     Parameters
@@ -46,7 +46,7 @@ def from_pyg(data: Data, directed: bool | None = None) -> Graph:
     arcs = _arcs(data)
     vertices = data.num_nodes
     if vertices is None:
-        raise OsanError("PyG Data: the number of vertices is unknown; set x or num_nodes")
+        raise OsanError("PyG Data: expected x or num_nodes, got neither")
     x = _rows(data, "x", vertices, "vertices")
     attributes = _rows(data, "edge_attr", len(arcs), "arcs")
     codes = None if attributes is None else np.unique(attributes, axis=0, return_inverse=True)[1].reshape(-1)
@@ -54,8 +54,9 @@ def from_pyg(data: Data, directed: bool | None = None) -> Graph:
     if directed is False and lonely is not None:
         u, v = arcs[lonely]
         raise OsanError(
-            f"PyG Data: directed=False, but the arc {u} -> {v} (column {lonely} of edge_index) has no "
-            "reverse with the same edge_attr; torch_geometric.transforms.ToUndirected() adds them"
+            "PyG Data: expected the reverse of every arc with the same edge_attr (directed=False), got none "
+            f"for {u} -> {v} (column {lonely} of edge_index); torch_geometric.transforms.ToUndirected() adds "
+            "them"
         )
     undirected = not directed and lonely is None
     keep = arcs[:, 0] <= arcs[:, 1] if undirected else np.ones(len(arcs), dtype=bool)
@@ -71,16 +72,16 @@ def from_pyg(data: Data, directed: bool | None = None) -> Graph:
 
 
 def to_pyg(graph: Graph) -> Data:
-    """``graph`` as PyG ``Data``: labels in ``x`` and ``edge_attr``, both arcs of each undirected edge.
+    """Convert to PyG ``Data``: labels in ``x`` and ``edge_attr``, both arcs of each undirected edge.
 
     Labels that are integers, or tuples of at least two integers and all of one length, are stored as they
     are (int64); floats and tuples of floats as well (float64). Other labels are stored as their position
     among the graph's labels in order of appearance, which are kept in ``vertex_label_names`` and
-    ``edge_label_names``; :func:`from_pyg` reads them back. Such codes differ from graph to graph: before
-    batching graphs, map their labels to integers of your own.
+    ``edge_label_names``; :func:`from_pyg` reads them back. Such codes differ from graph to graph: map
+    labels to integers yourself before you batch graphs.
 
-    The one thing ``Data`` cannot hold is that a graph with every arc's reverse is directed; pass
-    ``directed=True`` when reading it back.
+    ``Data`` cannot express that a graph which has the reverse of every arc is directed; pass
+    ``directed=True`` when you convert it back.
 
     >>> data = to_pyg(Graph(3, [(0, 1), (1, 2)], vertex_labels="CCO"))
     >>> data.x.tolist(), data.vertex_label_names, data.edge_index.tolist()
@@ -113,7 +114,7 @@ def _arcs(data: Data) -> IntArray:
     """``edge_index`` as an array of shape ``(m, 2)``."""
     edge_index = data.edge_index
     if edge_index is None:
-        raise OsanError("PyG Data: attribute edge_index is missing; expected shape (2, m)")
+        raise OsanError("PyG Data: attribute edge_index: expected shape (2, m), got None")
     array = _numpy(edge_index, "edge_index")
     if array.ndim != 2 or len(array) != 2:
         raise OsanError(f"PyG Data: attribute edge_index: expected shape (2, m), got {array.shape}")
@@ -135,7 +136,7 @@ def _rows(data: Data, attribute: str, count: int, what: str) -> npt.NDArray[Any]
             f"got shape {tuple(tensor.shape)}"
         )
     if np.isnan(array).any():
-        raise OsanError(f"PyG Data: attribute {attribute} holds NaN, which equals no label")
+        raise OsanError(f"PyG Data: attribute {attribute}: expected values that equal themselves, got NaN")
     return array if array.shape[1] else None
 
 
@@ -145,7 +146,7 @@ def _numpy(tensor: Tensor, attribute: str) -> npt.NDArray[Any]:
             f"PyG Data: attribute {attribute}: expected a dense tensor, got {type(tensor).__name__}"
         )
     tensor = tensor.detach().cpu()
-    # numpy has no half-precision types of torch's kind; float64 holds each of their values.
+    # numpy lacks some half-precision types of torch; float64 holds each of their values.
     return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
 
 
@@ -163,8 +164,8 @@ def _named(labels: Labels | None, data: Data, attribute: str) -> Labels | None:
         return labels
     if not all(isinstance(code, int) and 0 <= code < len(names) for code in labels):
         raise OsanError(
-            f"PyG Data: attribute {attribute} names {len(names)} labels, but the features are other than "
-            f"one column of integers from 0 to {len(names) - 1}; delete {attribute}"
+            f"PyG Data: attribute {attribute}: expected features in one column of integers from 0 to "
+            f"{len(names) - 1}, got others; delete {attribute}"
         )
     return tuple(names[code] for code in labels)
 

@@ -13,20 +13,19 @@ from osan.errors import OsanError
 from osan.graphs.arcs import arc_without_reverse
 from osan.graphs.convert import from_edge_list
 from osan.graphs.graph import Graph
+from osan.graphs.lines import Line
 from osan.graphs.molecules import from_smiles
-
-Line = tuple[int, str]
 
 # Vertex names, numbers of vertices and degrees have at most this many digits; int() of more is slow.
 _MAX_DIGITS = 18
 
 
 def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = False) -> Graph:
-    """One graph from lines ``u v [label]``; ``#`` starts a comment line.
+    """Parse one graph from lines ``u v [label]``; ``#`` starts a comment line.
 
-    A first line with a single integer is the number of vertices. Vertices have any names without blanks;
-    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of its line; if
-    that is a dictionary, as networkx writes it, then its entry ``label``, as with networkx graphs.
+    A first line with a single integer is the number of vertices. Vertices may have any names without blanks;
+    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of the line. If
+    that is a dictionary, as networkx writes it, the label is its entry ``label``.
 
     >>> parse_edge_list([(1, "4"), (2, "0 1"), (3, "1 3 double")], "text").edge_labels
     (None, 'double')
@@ -36,7 +35,9 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
     rows = [(number, line.split(None, 2)) for number, line in lines if not line.lstrip().startswith("#")]
     rows = [(number, fields) for number, fields in rows if fields]
     if not rows:
-        raise OsanError(f"{source}: no edge and no number of vertices found, expected lines 'u v [label]'")
+        raise OsanError(
+            f"{source}: expected lines 'u v [label]', got neither an edge nor a number of vertices"
+        )
     size = None
     if len(rows[0][1]) == 1:
         number, fields = rows.pop(0)
@@ -51,13 +52,15 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
         for end in ends:
             if isinstance(end, int) and size is not None and end >= size:
                 raise OsanError(
-                    f"{source}, line {number}: vertex {end} is out of range, the file's first line announces "
-                    f"{size} vertices, 0 to {size - 1}"
+                    f"{source}, line {number}: expected a vertex from 0 to {size - 1}, as the first line "
+                    f"announces {size} vertices, got {end}"
                 )
         edges.append((*ends, *_edge_label(fields[2:])))
     names = {name for edge in edges for name in edge[:2]}
     if size is not None and not indices and len(names) > size:
-        raise OsanError(f"{source}: {len(names)} vertex names, but the first line announces {size} vertices")
+        raise OsanError(
+            f"{source}: expected at most {size} vertex names, as in the first line, got {len(names)}"
+        )
     return from_edge_list(edges, size, directed=directed, name=PurePath(source).name)
 
 
@@ -91,11 +94,11 @@ def looks_like_sat_pairs(lines: Sequence[Line]) -> bool:
 
 
 def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
-    """The graphs of the format of EXP and CEXP.
+    """Parse the graphs of the format of EXP and CEXP.
 
     The number of graphs; then per graph a line ``n class`` and n lines ``label degree neighbor ...`` with
-    vertices from 0 and every edge in both directions. Graphs 2i and 2i + 1 form a pair; their classes are
-    checked for presence only.
+    vertices from 0 and every edge in both directions. Graphs 2i and 2i + 1 form a pair. Their classes must be
+    present, but are not used.
 
     >>> parse_sat_pairs(list(enumerate(["1", "2 1", "7 1 1", "8 1 0"], 1)), "text")[0].vertex_labels
     (7, 8)
@@ -108,7 +111,9 @@ def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
         nonlocal position
         if position == len(rows):
             last = rows[-1][0] if rows else 1
-            raise OsanError(f"{source}, line {last}: truncated, the file ends where {expected} should follow")
+            raise OsanError(
+                f"{source}, line {last}: truncated, expected {expected} after it, got the end of the file"
+            )
         number, fields = rows[position]
         position += 1
         where = f"{source}, line {number}"
@@ -131,7 +136,7 @@ def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
                     f"degree, got {len(row)} numbers"
                 )
             if any(neighbor >= sizes[0] for neighbor in row[2:]):
-                raise OsanError(f"{place}: neighbor {max(row[2:])} is out of range 0 to {sizes[0] - 1}")
+                raise OsanError(f"{place}: expected neighbors from 0 to {sizes[0] - 1}, got {max(row[2:])}")
             labels.append(row[0])
             tails += [vertex] * row[1]
             heads += row[2:]
@@ -140,18 +145,18 @@ def parse_sat_pairs(lines: Sequence[Line], source: str) -> list[Graph]:
         lonely = arc_without_reverse(arcs)
         if lonely is not None:
             u, v = arcs[lonely]
-            raise OsanError(f"{places[u]}: the edge between {u} and {v} is not listed in both directions")
+            raise OsanError(f"{places[u]}: expected every edge in both directions, got {u} to {v} only")
         edges = arcs[arcs[:, 0] <= arcs[:, 1]]
         graphs.append(Graph(sizes[0], edges, vertex_labels=labels, name=f"{stem}[{i}]"))
     if position < len(rows):
         raise OsanError(
-            f"{source}, line {rows[position][0]}: expected the end of the file after {header[0]} graphs"
+            f"{source}, line {rows[position][0]}: expected the end after {header[0]} graphs, got more"
         )
     return graphs
 
 
 def parse_smiles(lines: Sequence[Line], source: str) -> list[Graph]:
-    """One molecule per line: a SMILES string and, after a blank or tab, its name."""
+    """Parse one molecule per line: a SMILES string and, after a blank or tab, its name."""
     graphs = []
     for number, line in lines:
         if fields := line.split(None, 1):

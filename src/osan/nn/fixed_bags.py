@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 from torch.nn import Module
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.nn.output import Output
-from osan.selection import Random
 
 MakeBag = Callable[[Data], SubgraphBag]
 
@@ -30,6 +28,7 @@ class FixedBags(Module):
 
     Examples
     --------
+    >>> import torch
     >>> from osan import bags, nn
     >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
     >>> model = FixedBags(bags.whole_graphs, nn.osan(16, 2, 1))
@@ -53,8 +52,7 @@ class FixedBags(Module):
         """Predict; a bag that was made before saves making it."""
         bag = self.make_bag(batch) if bag is None else bag
         prediction: Tensor = self.network(batch, bag)
-        nothing = torch.zeros(bag.num_graphs, device=bag.graph.device)
-        return Output(prediction, nothing.sum(), None, (bag,), (), (prediction,), Random(), nothing)
+        return Output(prediction, (bag,))
 
 
 def brings_bags(model: Module) -> bool:

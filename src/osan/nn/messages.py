@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import torch
 from torch import Tensor
 
+from osan import compiled as numba
 from osan.nn.second_order import differentiable_gradients
 
 

@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-import numba
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d, Module
 
+from osan import compiled as numba
 from osan.errors import OsanError
 from osan.nn.second_order import differentiable_gradients
 

@@ -1,4 +1,4 @@
-"""What a network gives for a batch."""
+"""What a model gives for a batch, and which subgraphs it looked at."""
 
 from __future__ import annotations
 
@@ -13,58 +13,83 @@ from osan.selection import Estimator, Selected
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Output:
-    """What a data-driven network gives for a batch, and what it looked at.
+    """The prediction of a model for a batch, and what it is based on.
+
+    Models without a learned selection have a prediction and a bag only: ``Output(prediction, (bag,))``.
 
     Parameters
     ----------
     prediction
         Shape ``[graphs, out]`` (or what the downstream network gives).
-    auxiliary
-        The auxiliary loss, weighted and joined over graphs; add it to the loss.
-    weights
-        What the upstream network gave, shape ``[vertices, m]`` or ``[edges, m]``; ``None`` without one.
     bags
         The bag that was used; in evaluation one per sample.
+    weights
+        The weights of the upstream network, shape ``[vertices, m]`` or ``[edges, m]``; ``None`` without one.
     selected
-        The choice behind each bag; empty where all subgraphs are taken.
+        The choice behind each bag; empty if nothing is chosen.
     each
-        The predictions for each bag, from which ``prediction`` is joined.
+        The predictions for each bag, which ``prediction`` combines; by default ``prediction`` alone.
     estimator
-        What learns, or random sampling.
+        What drew the choices; ``None`` if the model has none.
     diversity
-        The auxiliary loss of each graph, shape ``[graphs]``, weighted but not joined.
+        The auxiliary loss of each graph, weighted, shape ``[graphs]``; by default 0.
     """
 
     prediction: Tensor
-    auxiliary: Tensor
-    weights: Tensor | None
     bags: tuple[SubgraphBag, ...]
-    selected: tuple[Selected, ...]
-    each: tuple[Tensor, ...]
-    estimator: Estimator
-    diversity: Tensor
+    weights: Tensor | None = None
+    selected: tuple[Selected, ...] = ()
+    each: tuple[Tensor, ...] = ()
+    estimator: Estimator | None = None
+    diversity: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not self.each:
+            object.__setattr__(self, "each", (self.prediction,))
 
     @property
     def bag(self) -> SubgraphBag:
         """The (first) bag."""
         return self.bags[0]
 
-    def __repr__(self) -> str:
-        weights = "None" if self.weights is None else list(self.weights.shape)
-        return f"Output(prediction={list(self.prediction.shape)}, weights={weights}, bags={self.bags})"
+    @property
+    def auxiliary(self) -> Tensor:
+        """The auxiliary loss of the batch, to add to the loss."""
+        if self.diversity is None:
+            return self.prediction.new_zeros(())
+        return self._join(self.diversity)
 
     def objective(self, losses: Tensor) -> Tensor:
         """The number to differentiate, from one loss per graph (shape ``[graphs]``).
 
-        It joins the losses as the estimator's ``reduction`` says, and adds the auxiliary loss and what an
-        estimator without a gradient through the choice needs.
+        It combines the losses by the estimator's ``reduction`` (without an estimator by their mean), and adds
+        the auxiliary loss and what an estimator without a gradient through the choice needs.
+
+        Examples
+        --------
+        >>> from torch_geometric.data import Data
+        >>> from osan.bags import whole_graphs
+        >>> pair = Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]))
+        >>> Output(torch.zeros(1, 1), (whole_graphs(pair),)).objective(torch.tensor([2.0]))
+        tensor(2.)
         """
-        if losses.shape != self.diversity.shape:
-            expected = list(self.diversity.shape)
+        graphs = self.bag.num_graphs
+        if losses.shape != (graphs,):
             raise OsanError(
-                f"losses: expected one per graph, shape {expected}, not {list(losses.shape)}; join those of "
-                "several targets or vertices, by their mean for each graph say"
+                f"losses: expected one per graph, shape [{graphs}], got {list(losses.shape)}; combine those "
+                "of several targets or vertices of a graph first, for example by their mean"
             )
-        log_prob = self.selected[0].log_prob if self.selected else None
-        surrogate = self.estimator.surrogate(losses + self.diversity, log_prob)
-        return self.estimator.join(losses) + self.auxiliary + surrogate
+        total = self._join(losses)
+        if self.diversity is not None:
+            total = total + self.auxiliary
+        if self.estimator is None or not self.selected:
+            return total
+        penalized = losses if self.diversity is None else losses + self.diversity
+        return total + self.estimator.surrogate(penalized, self.selected[0].log_prob)
+
+    def _join(self, losses: Tensor) -> Tensor:
+        return losses.mean() if self.estimator is None else self.estimator.join(losses)
+
+    def __repr__(self) -> str:
+        weights = "None" if self.weights is None else list(self.weights.shape)
+        return f"Output(prediction={list(self.prediction.shape)}, weights={weights}, bags={self.bags})"

@@ -13,7 +13,8 @@ from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.layers import LAYERS, looks_at_edges
 from osan.nn.network import OSAN, osan
 
-_SETTINGS: dict[str, dict[str, Any]] = {
+#: The options of the paper's networks, by dataset.
+PAPER_NETWORKS: dict[str, dict[str, Any]] = {
     "zinc": {"width": 256, "layers": 4, "conv": "gine", "residual": True, "between": 0, "head": 4},
     "zinc-pna": {
         "width": 128,
@@ -82,9 +83,34 @@ def paper_network(
     >>> len(network.stack.layers), network.stack.layers[0].conv.nn.linears[0]
     (5, Linear(in_features=300, out_features=600, bias=True))
     """
-    if dataset not in _SETTINGS:
-        raise OsanError(f"dataset: expected one of {', '.join(map(repr, _SETTINGS))}, got {dataset!r}")
-    settings = dict(_SETTINGS[dataset])
+    options = paper_options(
+        dataset,
+        vertex_features=vertex_features,
+        edge_features=edge_features,
+        degrees=degrees,
+        as_in_code=as_in_code,
+        **changes,
+    )
+    return osan(out=out, **options)
+
+
+def paper_options(
+    dataset: str,
+    *,
+    vertex_features: Sequence[int] | int,
+    edge_features: Sequence[int] | int | None = None,
+    degrees: Tensor | None = None,
+    as_in_code: bool = False,
+    **changes: Any,
+) -> dict[str, Any]:
+    """The arguments of :func:`osan.nn.osan`, except ``out``, that make the network of :func:`paper_network`.
+
+    >>> paper_options("exp", vertex_features=1)["width"]
+    32
+    """
+    if dataset not in PAPER_NETWORKS:
+        raise OsanError(f"dataset: expected one of {', '.join(map(repr, PAPER_NETWORKS))}, got {dataset!r}")
+    settings = dict(PAPER_NETWORKS[dataset])
     if as_in_code and dataset == "zinc":
         settings |= {"between": 3, "head": 1}
     if as_in_code and dataset == "proteins":
@@ -103,5 +129,4 @@ def paper_network(
         settings["edge_encoder"] = partial(single, edge_features, width)
     if conv == "pna":
         settings["degrees"] = degrees
-    settings |= {"vertex_encoder": encoder(vertex_features, width), **changes}
-    return osan(out=out, **settings)
+    return {**settings, "vertex_encoder": encoder(vertex_features, width), **changes}

@@ -1,1 +1,52 @@
 """Tables, figures and pages from finished runs."""
+
+from typing import TYPE_CHECKING
+
+from osan.lazy import attach
+
+if TYPE_CHECKING:
+    from osan.report.comparison import plot_comparison
+    from osan.report.curves import plot_curves
+    from osan.report.drawing import save_picture
+    from osan.report.frequencies import Frequencies, explain
+    from osan.report.page import write_page
+    from osan.report.records import Group, Record, differences, group_records, read_records, to_csv
+    from osan.report.runs import Run, Summary, by_name, find_runs, summarize
+    from osan.report.table import Line, table_lines
+
+__all__ = [
+    "Frequencies",
+    "Group",
+    "Line",
+    "Record",
+    "Run",
+    "Summary",
+    "by_name",
+    "differences",
+    "explain",
+    "find_runs",
+    "group_records",
+    "plot_comparison",
+    "plot_curves",
+    "read_records",
+    "save_picture",
+    "summarize",
+    "table_lines",
+    "to_csv",
+    "write_page",
+]
+
+# Reading runs must not import RDKit and networks.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "comparison": ["plot_comparison"],
+        "curves": ["plot_curves"],
+        "drawing": ["save_picture"],
+        "frequencies": ["Frequencies", "explain"],
+        "page": ["write_page"],
+        "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],
+        "runs": ["Run", "Summary", "by_name", "find_runs", "summarize"],
+        "table": ["Line", "table_lines"],
+    },
+)

@@ -1,4 +1,4 @@
-"""A picture of many settings: the mean of each with its deviation, beside the paper's."""
+"""Many settings in one figure: mean and deviation of each, beside the paper's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from osan.errors import OsanError
 from osan.report.records import Group, scale_of
+from osan.report.text import title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,26 +17,26 @@ _HERE, _PAPER = "#d95f02", "#555555"
 
 
 def panels_of(groups: Sequence[Group]) -> dict[tuple[str, str], list[Group]]:
-    """The groups of each (dataset, metric), in the order in which they come: what can stand on one scale."""
+    """The groups of each dataset and metric, which share a scale."""
     out: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
         out.setdefault(scale_of(group), []).append(group)
     return out
 
 
-def comparison(groups: Sequence[Group]) -> Figure:
-    """A panel per dataset, a line per setting: here (dot, bar of one deviation) and in the paper (square).
+def plot_comparison(groups: Sequence[Group]) -> Figure:
+    """Plot one panel per dataset and one line per setting: ours (dot) and the paper's (square), ± deviation.
 
     Parameters
     ----------
     groups
-        What :func:`osan.report.records.grouped` makes of records.
+        The result of :func:`osan.report.group_records`.
     """
     from matplotlib.figure import Figure
 
     panels = panels_of(groups)
     if not panels:
-        raise OsanError("there is nothing to draw: there are no finished runs")
+        raise OsanError("groups: expected at least one finished run, got none")
     heights = [len(some) + 1.6 for some in panels.values()]
     figure = Figure(figsize=(8.0, 0.6 + 0.3 * sum(heights)), layout="constrained")
     axes = figure.subplots(len(panels), 1, height_ratios=heights, squeeze=False)[:, 0]
@@ -51,11 +52,11 @@ def _draw(axis: Axes, dataset: str, metric: str, some: Sequence[Group]) -> None:
         (0.14, "o", _HERE, "here", True, [(group.mean, group.std) for group in some]),
         (-0.14, "s", _PAPER, "paper", False, [(group.paper, group.paper_std) for group in some]),
     ):
-        there = [(y, mean, std) for y, (mean, std) in enumerate(values) if mean is not None]
+        known = [(y, mean, std) for y, (mean, std) in enumerate(values) if mean is not None]
         axis.errorbar(
-            [mean for _, mean, _ in there],
-            [len(some) - 1 - y + shift for y, _, _ in there],
-            xerr=[std or 0.0 for *_, std in there],
+            [mean for _, mean, _ in known],
+            [len(some) - 1 - y + shift for y, _, _ in known],
+            xerr=[std or 0.0 for *_, std in known],
             fmt=marker,
             color=color,
             markerfacecolor=color if filled else "white",
@@ -65,9 +66,9 @@ def _draw(axis: Axes, dataset: str, metric: str, some: Sequence[Group]) -> None:
         )
     names = [group.name.split("/", 1)[-1] for group in some]
     runs = [f"{name}  ({group.runs})" for name, group in zip(names, some, strict=True)]
-    axis.set_yticks(range(len(some) - 1, -1, -1), runs, fontsize=8)
+    axis.set_yticks(range(len(some) - 1, -1, -1), runs, fontsize=8, parse_math=False)
     axis.set_ylim(-0.7, len(some) - 0.3)
-    axis.set_title(f"{dataset}: {metric} on the test split (runs)", fontsize=9, loc="left")
+    title(axis, f"{dataset}: {metric} on the test split (runs)", fontsize=9, loc="left")
     axis.tick_params(axis="x", labelsize=8)
     axis.grid(axis="x", alpha=0.25)
     axis.spines[["top", "right"]].set_visible(False)

@@ -1,4 +1,4 @@
-"""Pictures of what a network looks at: RDKit for molecules, networkx for other graphs."""
+"""Pictures of what a network looks at, drawn by RDKit for molecules and by networkx for other graphs."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from osan.report.explain import Frequencies, first_arcs
+from osan.report.frequencies import Frequencies, first_arcs
 from osan.report.molecule import draw_molecule, is_molecule
 from osan.report.palette import shade
 from osan.report.pictures import checked_suffix, rendered
+from osan.report.text import title
 from osan.training.folder import write_bytes
 
 
 def save_picture(found: Frequencies, path: Path) -> None:
-    """Draw into an ``.svg`` or ``.png`` file, whole or not at all."""
+    """Draw frequencies into an ``.svg`` or ``.png`` file."""
     write_bytes(path, picture(found, checked_suffix(path)))
 
 
 def picture(found: Frequencies, suffix: str = "svg") -> bytes:
-    """The picture as the bytes of a file."""
+    """Draw frequencies; return the bytes of the file."""
     if is_molecule(found.graph) and find_spec("rdkit") is not None:
         return draw_molecule(found, suffix)
     return rendered(draw_graph(found), suffix)
 
 
 def draw_graph(found: Frequencies, limit: int = 6) -> Any:
-    """One panel per subgraph: the darker a vertex or edge, the oftener it is chosen.
+    """Draw one panel per subgraph; darker means chosen more often.
 
-    A vertex with a single integer feature is labeled by it, any other by its number.
+    If vertices have a single integer feature, it is their label, else their number is.
     """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
@@ -43,8 +44,8 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     graph.add_edges_from(arcs)
     place = layout(graph)
     table = found.edges if found.edges is not None else found.vertices
-    assert table is not None  # one of the two is there
-    # One vertex of many is seldom chosen: the scale ends at the largest frequency.
+    assert table is not None  # exactly one of the two is given
+    # Each of many vertices is rarely chosen, so the scale ends at the largest frequency.
     top = float(table.max()) or 1.0
     shown = min(table.size(1), limit)
     columns = min(shown, 3)
@@ -84,12 +85,12 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     what = "edges" if found.edges is not None else "vertices"
     bar = ScalarMappable(Normalize(0.0, top), scale)
     figure.colorbar(bar, ax=panels, shrink=0.7, label=f"how often {what} are {found.word}")
-    figure.suptitle(f"{found.name}: {found.policy}", fontsize=11)
+    title(figure, f"{found.name}: {found.policy}", fontsize=11)
     return figure
 
 
 def layout(graph: nx.Graph) -> dict[int, Any]:
-    """Places of the vertices: each component by its distances, then side by side."""
+    """Positions of the vertices, one component beside the other."""
     place: dict[int, Any] = {}
     right = 0.0
     for part in sorted(nx.connected_components(graph), key=lambda c: (-len(c), min(c))):

@@ -1,25 +1,20 @@
-"""A table as Markdown, LaTeX or CSV."""
+"""Text tables as Markdown, LaTeX or CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Collection, Sequence
-from typing import Any
 
-from osan.report.table import Line, headings, rows_of
-
+# Characters that Markdown would read as markup; an underscore within a word is none.
+_MARKDOWN = re.compile(r"[\\|*`<\[\]$]|(?<!\w)_|_(?!\w)")
 _LATEX = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
 }
-
-
-def markdown(lines: Sequence[Line]) -> str:
-    """A table as GitHub's Markdown."""
-    return markdown_table(headings(lines), rows_of(lines))
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -30,17 +25,13 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     | --- | --- |
     | 1 | x\\|y |
     """
-    table = [list(header), ["---"] * len(header), *[list(row) for row in rows]]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in table)
-
-
-def latex(lines: Sequence[Line]) -> str:
-    """A table as LaTeX, for the package booktabs."""
-    return latex_table(headings(lines), rows_of(lines), left=("method", "operation", "type"))
+    cells = [[_MARKDOWN.sub(r"\\\g<0>", cell) for cell in row] for row in (header, *rows)]
+    table = [cells[0], ["---"] * len(header), *cells[1:]]
+    return "\n".join("| " + " | ".join(row) + " |" for row in table)
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[str]) -> str:
-    """Text cells as a LaTeX table for the package booktabs, the columns named ``left`` flush left.
+    """Text cells as a LaTeX table for the package booktabs; the columns in ``left`` are flush left.
 
     >>> print(latex_table(["run", "here"], [["a_b", "0.5 ± 0.1"]], left=["run"]))
     \\begin{tabular}{lr}
@@ -66,18 +57,20 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Coll
     )
 
 
-def comma_separated(lines: Sequence[Line]) -> str:
-    """A table as CSV with full precision, an empty cell where there is no figure."""
-    records: list[dict[str, Any]] = [line.plain() for line in lines]
+def csv_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Cells as CSV; ``None`` is an empty cell.
+
+    >>> print(csv_table(["a", "b"], [["1", "x, y"]]))
+    a,b
+    1,"x, y"
+    """
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(records)
+    csv.writer(stream, lineterminator="\n").writerows([header, *rows])
     return stream.getvalue().rstrip("\n")
 
 
 def _escaped(text: str) -> str:
-    """Text with TeX's special characters made harmless.
+    """Escape the special characters of TeX.
 
     >>> _escaped("50 % of a_b")
     '50 \\\\% of a\\\\_b'

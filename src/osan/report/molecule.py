@@ -1,4 +1,4 @@
-"""Molecules with how often their atoms or bonds are chosen, drawn by RDKit."""
+"""Molecules, colored by how often atoms or bonds are chosen, drawn by RDKit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
-from osan.report.explain import Frequencies, first_arcs
+from osan.report.frequencies import Frequencies, first_arcs
 from osan.report.palette import shade
 
 _PANEL = (320, 260)
@@ -18,7 +18,7 @@ _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
 
 
 def is_molecule(graph: Data) -> bool:
-    """Whether the features of a graph are OGB's atom and bond features, so that it can be drawn as such."""
+    """Whether a graph has OGB's atom and bond features and can be drawn as a molecule."""
     x, edge_attr = graph.x, graph.edge_attr
     if x is None or edge_attr is None or x.is_floating_point():
         return False
@@ -26,11 +26,11 @@ def is_molecule(graph: Data) -> bool:
 
 
 def to_rdkit(graph: Data) -> Any:
-    """The molecule behind OGB's features, its atoms in the order of the vertices.
+    """Rebuild the molecule from OGB's features, with atoms in the order of the vertices.
 
     >>> import torch
     >>> from rdkit import Chem
-    >>> from osan.data.molecules import featurize
+    >>> from osan.data.custom.molecules import featurize
     >>> Chem.MolToSmiles(to_rdkit(featurize(Chem.MolFromSmiles("O=C([O-])c1ccccc1"), torch.zeros(1, 1))))
     'O=C([O-])c1ccccc1'
     """
@@ -39,7 +39,7 @@ def to_rdkit(graph: Data) -> Any:
 
     molecule = Chem.RWMol()
     for row in graph.x.tolist():
-        # The last number stands for every other element.
+        # The last number means any other element.
         atom = Chem.Atom(row[0] + 1 if row[0] + 1 < OGB_ATOM_FEATURES[0] else 0)
         atom.SetFormalCharge(row[3] + _LEAST_CHARGE)
         atom.SetNumExplicitHs(row[4])
@@ -59,11 +59,11 @@ def to_rdkit(graph: Data) -> Any:
 
 
 def vertex_names(graph: Data) -> list[str]:
-    """What to call each vertex: its number and, where the features are OGB's, its element.
+    """A name for each vertex: its number and, for molecules, its element.
 
     >>> import torch
     >>> from rdkit import Chem
-    >>> from osan.data.molecules import featurize
+    >>> from osan.data.custom.molecules import featurize
     >>> vertex_names(featurize(Chem.MolFromSmiles("CCl"), torch.zeros(1, 1)))
     ['0 C', '1 Cl']
     """
@@ -73,19 +73,19 @@ def vertex_names(graph: Data) -> list[str]:
 
 
 def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> bytes:
-    """One panel per subgraph: the darker, the oftener chosen; from 10 % on with the number."""
+    """Draw one panel per subgraph; darker means chosen more often, numbers are shown from 10 % on."""
     from rdkit import Chem
     from rdkit.Chem.Draw import rdMolDraw2D
 
     of_edges = found.edges is not None
     table = found.edges if found.edges is not None else found.vertices
-    assert table is not None  # one of the two is there
+    assert table is not None  # exactly one of the two is given
     base = to_rdkit(found.graph)
     arcs = first_arcs(found.graph.edge_index)
     top = float(table.max()) or 1.0
     shown = min(table.size(1), limit)
     panels, lit, legends = [], [], []
-    with suppress(Chem.KekulizeException):  # else aromatic bonds are drawn dashed
+    with suppress(Chem.KekulizeException):  # if it fails, aromatic bonds are drawn dashed
         Chem.Kekulize(base)
     for i in range(shown):
         molecule = Chem.Mol(base)

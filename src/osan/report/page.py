@@ -1,4 +1,4 @@
-"""One self-contained HTML page: tables, learning curves, example subgraphs, and what failed."""
+"""One self-contained HTML page with tables, learning curves, example subgraphs and failures."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from osan import __version__
 from osan.errors import OsanError
-from osan.experiments.recipes import recipes, tables
-from osan.report.curves import curves
+from osan.experiments.catalog import recipes
+from osan.experiments.figures import tables
+from osan.report.curves import plot_curves
 from osan.report.pictures import svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Picture:
-    """An image inside the page."""
+    """An image in the page."""
 
     source: str
     caption: str
@@ -32,7 +33,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the page: one of the paper's tables, or runs of one's own on one dataset."""
+    """A section of the page: one of the paper's tables, or other runs on one dataset."""
 
     title: str
     headings: list[str]
@@ -50,34 +51,34 @@ def write_page(
     data: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Write the page over all runs below a folder.
+    """Write a page about all runs below a folder.
 
     Parameters
     ----------
     runs, under
-        As for :func:`osan.report.runs.find_runs`.
+        As in :func:`osan.report.find_runs`.
     out
-        The file to write, whole or not at all.
+        The file to write.
     title
-        Its heading.
+        The heading of the page.
     examples
-        For how many settings that learn their subgraphs to draw an example; needs their data.
+        The number of settings with learned subgraphs of which to draw an example; needs their data.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     progress
-        Called with a word on what is being done.
+        Called with a text on the current step.
     """
     found = find_runs(runs, under)
     if not found:
-        raise OsanError(f"there is no run in {runs / under}; osan train and osan sweep make them")
+        raise OsanError(f"runs: expected at least one run in {runs / under}, got none")
     progress("tables and curves")
     groups = by_name(found)
     write_bytes(
         out,
-        rendered(
+        _render(
             title=title,
             version=__version__,
-            parts=[*_paper_parts(groups), *_own_parts(groups)],
+            parts=[*_paper_parts(groups), *_other_parts(groups)],
             examples=_examples(groups, examples, data, progress),
             failed=[run for run in found if run.error],
             counts={
@@ -90,8 +91,8 @@ def write_page(
     )
 
 
-def rendered(**values: Any) -> str:
-    """The template with values filled in; everything is escaped."""
+def _render(**values: Any) -> str:
+    """Fill in the template; all values are escaped."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(
@@ -102,7 +103,7 @@ def rendered(**values: Any) -> str:
 
 
 def data_uri(content: bytes, kind: str = "image/svg+xml") -> str:
-    """Bytes as an address that holds them.
+    """Bytes as a data URI.
 
     >>> data_uri(b"hi", "text/plain")
     'data:text/plain;base64,aGk='
@@ -111,20 +112,20 @@ def data_uri(content: bytes, kind: str = "image/svg+xml") -> str:
 
 
 def _paper_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
-    """The paper's tables that have runs."""
+    """The paper's tables of which there are runs."""
     parts = []
     for label in tables():
-        lines = table_lines(label, groups)
+        lines = table_lines(label, groups, paper_only=True)
         if any(line.key in groups for line in lines):
-            row = lines[0].paper
+            row = lines[0].table
             title = f"{row.dataset}, {row.downstream} (table {label})"
             parts.append(Part(title, headings(lines), rows_of(lines), _policy_curves(lines, groups)))
     return parts
 
 
 def _policy_curves(lines: Sequence[Line], groups: Mapping[str, Sequence[Run]]) -> list[Picture]:
-    """A figure for each policy of a table, with the baseline in each."""
-    keyed = [(line.paper, line.key) for line in lines if line.key in groups and line.key is not None]
+    """A figure for each policy of a table, each with the baseline."""
+    keyed = [(line.paper, line.key) for line in lines if line.key in groups and line.key and line.paper]
     baseline = {row.method: groups[key] for row, key in keyed if not row.operation}
     by_policy: dict[str, dict[str, Sequence[Run]]] = {}
     for row, key in keyed:
@@ -136,8 +137,8 @@ def _policy_curves(lines: Sequence[Line], groups: Mapping[str, Sequence[Run]]) -
     return [drawn for policy, some in drawings.items() if (drawn := _curves(some, policy))]
 
 
-def _own_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
-    """Runs that are none of the paper's, by dataset."""
+def _other_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
+    """Runs that are not in the paper, by dataset."""
     by_dataset: dict[str, dict[str, Sequence[Run]]] = {}
     for name, group in groups.items():
         if name not in recipes():
@@ -145,16 +146,16 @@ def _own_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
     header = ["run", "policy", "estimator", "metric", "test", "runs", "epochs", "seconds"]
     parts = []
     for dataset, some in by_dataset.items():
-        # As in the paper: without subgraphs, with random ones, with learned ones.
-        own = dict(sorted(some.items(), key=lambda item: _method_rank(item[1][0])))
-        rows = [_own_row(name, group, summarize(group)) for name, group in own.items()]
-        picture = _curves(dict(zip(_short(list(own)), own.values(), strict=True)), dataset)
+        # As in the paper: without, with random, with learned subgraphs.
+        ranked = dict(sorted(some.items(), key=lambda item: _method_rank(item[1][0])))
+        rows = [_other_row(name, group, summarize(group)) for name, group in ranked.items()]
+        picture = _curves(dict(zip(_short(list(ranked)), ranked.values(), strict=True)), dataset)
         parts.append(Part(dataset, header, rows, [picture] if picture else []))
     return parts
 
 
 def _short(names: Sequence[str]) -> list[str]:
-    """Names without the folders that all of them begin with.
+    """Remove the folders with which all names begin.
 
     >>> _short(["a/b/c", "a/b/d/e"])
     ['c', 'd/e']
@@ -171,7 +172,7 @@ def _method_rank(run: Run) -> tuple[bool, bool]:
     return bool(choice.policy), choice.estimator != "random"
 
 
-def _own_row(name: str, some: Sequence[Run], summary: Summary | None) -> list[str]:
+def _other_row(name: str, some: Sequence[Run], summary: Summary | None) -> list[str]:
     choice = some[0].settings.selection
     row = [name, choice.policy or "none", choice.estimator if choice.policy else ""]
     results = [run.result for run in some if run.result is not None]
@@ -186,7 +187,7 @@ def _own_row(name: str, some: Sequence[Run], summary: Summary | None) -> list[st
 def _curves(groups: Mapping[str, Sequence[Run]], title: str) -> Picture | None:
     if not any(run.metrics.get("epoch") for some in groups.values() for run in some):
         return None
-    return Picture(_image(curves(groups, title)), f"Learning curves: {title}")
+    return Picture(_image(plot_curves(groups, title)), f"Learning curves: {title}")
 
 
 def _image(drawing: Figure) -> str:
@@ -196,9 +197,9 @@ def _image(drawing: Figure) -> str:
 def _examples(
     groups: Mapping[str, Sequence[Run]], count: int, data: Path | None, progress: Callable[[str], None]
 ) -> list[Picture]:
-    """Pictures of the first test graph for some settings that learn; missing datasets are left out."""
+    """Pictures of the first test graph for some settings that learn, if their data are available."""
     from osan.report.drawing import picture
-    from osan.report.explain import explain
+    from osan.report.frequencies import explain
 
     out: list[Picture] = []
     for name, some in groups.items():
@@ -214,15 +215,13 @@ def _examples(
             progress(f"no example of {name}: {error}")
             continue
         what = "edges" if seen.vertices is None else "vertices"
-        caption = (
-            f"{name}: {seen.name}. The darker, the oftener {what} are {seen.word} ({seen.samples} samples)."
-        )
+        caption = f"{name}: {seen.name}. Darker {what} are {seen.word} more often ({seen.samples} samples)."
         out.append(Picture(data_uri(picture(seen)), caption))
     return out
 
 
 def _environments(found: Sequence[Run]) -> list[str]:
-    """On what the runs were made, each combination of versions and platform once."""
+    """The versions and platforms of the runs, each combination once."""
     seen: dict[str, None] = {}
     for run in found:
         path = run.folder / ENVIRONMENT

@@ -1,4 +1,4 @@
-"""One scale of colors for frequencies, the same in every drawing."""
+"""The color scale for frequencies in all drawings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _NEVER, _ALWAYS = (1.0, 1.0, 1.0), (0.85, 0.37, 0.05)
 
 
 def shade(frequency: float) -> tuple[float, float, float]:
-    """White for never, dark orange for always.
+    """The color of a frequency, from white (never) to dark orange (always).
 
     >>> shade(0.0), shade(1.0)
     ((1.0, 1.0, 1.0), (0.85, 0.37, 0.05))

@@ -1,4 +1,4 @@
-"""Figures as the bytes of picture files."""
+"""Figures as image files."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _SUFFIXES = ("svg", "png")
 
 
 def checked_suffix(path: Path) -> str:
-    """``"svg"`` or ``"png"``; another one is an error.
+    """The suffix of an image file, ``"svg"`` or ``"png"``; raise for others.
 
     >>> checked_suffix(Path("curves.PNG"))
     'png'
     """
     suffix = path.suffix.lower().lstrip(".")
     if suffix not in _SUFFIXES:
-        raise OsanError(f"{path}: a picture ends in .svg or .png")
+        raise OsanError(f"{path}: expected a name that ends in .svg or .png")
     return suffix
 
 
 def svg(figure: Figure) -> str:
-    """A figure as an SVG element, without the XML header, so that it can stand inside a page."""
+    """A figure as an SVG element without XML header, for use inside a page."""
     import matplotlib
 
     stream = io.StringIO()
-    # Text stays text and ids do not change from run to run.
+    # Keep text as text, and ids the same from run to run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "osan", "font.family": "sans-serif"}):
         figure.savefig(stream, format="svg", metadata={"Date": None})
     text = stream.getvalue()
@@ -39,7 +39,7 @@ def svg(figure: Figure) -> str:
 
 
 def rendered(figure: Figure, suffix: str) -> bytes:
-    """A figure as the bytes of an ``"svg"`` or ``"png"`` file."""
+    """A figure as the bytes of an SVG or PNG file."""
     if suffix == "svg":
         return svg(figure).encode()
     stream = io.BytesIO()

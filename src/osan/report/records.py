@@ -1,4 +1,4 @@
-"""Finished runs as flat records: what is published of them, as CSV, and read again."""
+"""Finished runs as flat records, written to CSV and read back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from osan.errors import OsanError
-from osan.experiments.recipes import recipes
+from osan.experiments.catalog import recipes
 from osan.report.runs import Run, find_runs, over_repeats
 from osan.training.folder import PREDICTIONS
 
@@ -22,13 +22,12 @@ from osan.training.folder import PREDICTIONS
 class Record:
     """One finished run.
 
-    ``repeat`` is the seed, or where every fold is a run the number of the split. ``value`` is the metric on
-    the test split after ``best_epoch``, the epoch with the best ``validation``; ``best_test`` the best one on
-    the test split over all epochs, where that was watched, and ``separate`` the one with every sample counted
-    on its own, where there are several. ``gradients`` is the share of (graph, subgraph) pairs whose scores
-    got a gradient other than zero, over all epochs, where selection is learned. ``epoch_seconds`` is the
-    median over the epochs (a paused process has long ones), ``test_seconds`` that of the passes over the
-    ``test_graphs``.
+    ``repeat`` is the seed or, if every fold is a run, the number of the split. ``value`` is the metric on the
+    test split after ``best_epoch``, the epoch with the best ``validation``. ``best_test`` is the best metric
+    on the test split over all epochs, if it was recorded. ``separate`` is the metric with every sample scored
+    separately, if there are several. ``gradients`` is the share of (graph, subgraph) pairs with a nonzero
+    gradient, over all epochs, if selection is learned. ``epoch_seconds`` is the median over the epochs
+    (robust to pauses), ``test_seconds`` the median over the passes over the ``test_graphs``.
     """
 
     name: str
@@ -49,10 +48,10 @@ class Record:
 
 @dataclass(frozen=True)
 class Group:
-    """The records of one setting: means over repeats, and the paper's figure if it has this very setting.
+    """The records of one setting: means over repeats, and the paper's figure if it has this setting.
 
     ``std`` is the sample deviation over repeats, ``None`` for a single one. ``inference`` is in milliseconds
-    per graph, ``hours`` the time of training of all runs together. ``difference`` is the one to another
+    per graph, ``hours`` is the total training time of all runs. ``difference`` is the difference to another
     setting, see :func:`differences`.
     """
 
@@ -79,7 +78,7 @@ _RECORD = TypeAdapter(Record)
 
 
 def record_of(run: Run) -> Record | None:
-    """The record of a run; ``None`` if it is not finished."""
+    """The record of a run; ``None`` for an unfinished one."""
     result = run.result
     if result is None:
         return None
@@ -105,7 +104,7 @@ def record_of(run: Run) -> Record | None:
 
 
 def read_records(path: str | Path) -> list[Record]:
-    """The records of a folder of runs, or of a CSV file of :func:`to_csv`."""
+    """Read the records of a folder of runs, or of a CSV file written by :func:`to_csv`."""
     path = Path(path)
     if not path.is_file():
         found = (record_of(run) for run in find_runs(path))
@@ -117,12 +116,14 @@ def read_records(path: str | Path) -> list[Record]:
     reader = csv.DictReader(lines)
     wanted = [field.name for field in fields(Record)]
     if reader.fieldnames != wanted:
-        raise OsanError(f"{path}: expected the columns {', '.join(wanted)}, as osan runs --each writes them")
+        raise OsanError(
+            f"{path}: expected the columns {', '.join(wanted)}, got {', '.join(reader.fieldnames or [])}"
+        )
     return [_parsed(line, f"{path}, line {reader.line_num}") for line in reader]
 
 
 def to_csv(rows: Sequence[Record] | Sequence[Group]) -> str:
-    """Records (or groups) as CSV, an empty cell where there is no figure."""
+    """Records or groups as CSV; missing figures are empty cells."""
     stream = io.StringIO()
     kind = type(rows[0]) if rows else Record
     writer = csv.DictWriter(stream, [field.name for field in fields(kind)], lineterminator="\n")
@@ -131,10 +132,10 @@ def to_csv(rows: Sequence[Record] | Sequence[Group]) -> str:
     return stream.getvalue()
 
 
-def grouped(records: Sequence[Record], against: str = "") -> list[Group]:
-    """The groups of records with the same name, in the order in which they come.
+def group_records(records: Sequence[Record], against: str = "") -> list[Group]:
+    """Group records by name, in order of appearance.
 
-    ``against`` names the setting that ``difference`` is taken to.
+    ``against`` is the name of the setting to which ``difference`` is taken.
     """
     minus = differences(records, against) if against else {}
     by_name: dict[str, list[Record]] = {}
@@ -144,16 +145,16 @@ def grouped(records: Sequence[Record], against: str = "") -> list[Group]:
 
 
 def differences(records: Sequence[Record], name: str) -> dict[str, tuple[float, float | None]]:
-    """What each setting comes to minus the one called ``name``, seed by seed: mean and its standard error.
+    """The difference of each setting to the one called ``name``: mean over seeds and standard error.
 
-    Runs of one seed share split and shuffling, so that their differences may vary less than the figures do.
-    Where every fold is a run, a repeat is the mean over the folds of a split. Settings of other datasets,
-    with another metric or without a common seed are left out.
+    Runs with the same seed share split and shuffling, so their differences may vary less than the figures. If
+    every fold is a run, a repeat is the mean over the folds of a split. Settings with another dataset or
+    metric, or without a common seed, are left out.
     """
     reference = {each.seed: each for each in records if each.name == name}
     if not reference:
-        there = sorted({each.name for each in records})
-        raise OsanError(f"there is no finished run {name}; there are {', '.join(there)}")
+        known = sorted({each.name for each in records})
+        raise OsanError(f"against: expected a finished run, one of {', '.join(known)}, got {name!r}")
     pairs: dict[str, list[tuple[int, float]]] = {}
     for each in records:
         other = reference.get(each.seed)
@@ -167,7 +168,7 @@ def differences(records: Sequence[Record], name: str) -> dict[str, tuple[float, 
 
 
 def scale_of(row: Record | Group) -> tuple[str, str]:
-    """Dataset and metric: figures with the same ones can be compared."""
+    """Dataset and metric; figures can be compared if both are equal."""
     return row.name.split("/")[0], row.metric
 
 
@@ -204,9 +205,9 @@ def _group(
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean, if every run has the figure."""
-    there = [value for value in values if value is not None]
-    return fmean(there) if len(there) == len(values) else None
+    """The mean, if no value is missing."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(values) else None
 
 
 def _parsed(line: dict[str, Any], where: str) -> Record:
@@ -215,4 +216,4 @@ def _parsed(line: dict[str, Any], where: str) -> Record:
     except ValidationError as error:
         first = error.errors()[0]
         name = first["loc"][0]
-        raise OsanError(f"{where}: {name} is {line[str(name)]!r}: {first['msg']}") from None
+        raise OsanError(f"{where}, {name}: got {line[str(name)]!r}: {first['msg']}") from None

@@ -1,4 +1,4 @@
-"""The runs under a folder, and what several seeds of one setting come to."""
+"""The runs under a folder, and their mean over seeds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from osan.training.settings import Settings
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder: finished (``result``), failed (``error``), or neither yet."""
+    """A run folder: finished (with ``result``), failed (with ``error``), or unfinished."""
 
     folder: Path
     settings: Settings
@@ -35,12 +35,12 @@ class Run:
 
     @property
     def repeat(self) -> int:
-        """The seed; where every fold is a run, ten folds of one split are one repeat."""
+        """The seed; if every fold is a run, ten folds of one split are one repeat."""
         return self.settings.seed // 10 if self.settings.data.fold == "seed" else self.settings.seed
 
     @cached_property
     def metrics(self) -> dict[str, list[float]]:
-        """The columns of ``metrics.csv``; a last line that is not whole is left out, a hole is NaN."""
+        """The columns of ``metrics.csv``; an incomplete last line is skipped, an empty cell is NaN."""
         try:
             with (self.folder / METRICS).open(encoding="utf-8", newline="") as stream:
                 header, *lines = [line for line in csv.reader(stream) if line] or [[]]
@@ -51,7 +51,7 @@ class Run:
 
 
 def find_runs(runs: str | Path, under: str = "") -> list[Run]:
-    """Every run below the folder ``runs``, by name and seed; ``under`` is the first part of the names.
+    """All runs below the folder ``runs``, sorted by name and seed; names begin with ``under``.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def find_runs(runs: str | Path, under: str = "") -> list[Run]:
     runs = Path(runs)
     if not runs.is_dir():
         raise OsanError(
-            f"there is no folder of runs {runs}; osan train and osan sweep make it, or say --runs"
+            f"runs: expected a folder of runs (osan train and osan sweep make it), got {str(runs)!r}"
         )
     found = [read_run(path.parent) for path in runs.glob(f"**/seed-*/{SETTINGS}")]
     chosen = [run for run in found if is_under(run.settings.name, under)]
@@ -69,7 +69,7 @@ def find_runs(runs: str | Path, under: str = "") -> list[Run]:
 
 
 def is_under(name: str, under: str) -> bool:
-    """Whether the first parts of a name are ``under``.
+    """Whether a name begins with the parts of ``under``.
 
     >>> is_under("zinc/gin/baseline", "zinc/gin"), is_under("zinc/gin/baseline", "zin"), is_under("exp", "")
     (True, False, True)
@@ -78,14 +78,14 @@ def is_under(name: str, under: str) -> bool:
 
 
 def read_run(folder: Path) -> Run:
-    """The run in one folder."""
+    """Read the run in a folder."""
     error = str(read_json(folder / FAILED).get("error", "")) if (folder / FAILED).is_file() else ""
     result = read_result(folder) if (folder / RESULT).is_file() else None
     return Run(folder, settings_of(folder), result, "" if result else error)
 
 
 def by_name(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """Runs that differ in the seed only, together."""
+    """Group runs that differ only in the seed."""
     out: dict[str, list[Run]] = {}
     for run in runs:
         out.setdefault(run.settings.name, []).append(run)
@@ -97,7 +97,7 @@ class Summary:
     """Mean and deviation over repeats.
 
     ``std`` is the sample deviation (divisor n - 1), ``None`` for a single repeat. ``runs`` counts finished
-    runs; where every fold is a run, a repeat is the mean of the folds of one split.
+    runs. If every fold is a run, a repeat is the mean over the folds of one split.
     """
 
     mean: float
@@ -109,10 +109,10 @@ class Summary:
 
 
 def summarize(runs: Sequence[Run]) -> Summary | None:
-    """The summary of the finished runs of one setting; ``None`` if there is none.
+    """Summarize the finished runs of one setting; ``None`` if there is none.
 
-    ``seconds`` is the time of one pass over the test split (retrieval of batches, sampling, both networks
-    and the loss), over all repeated passes of all runs.
+    ``seconds`` is the mean time of one pass over the test split (loading batches, sampling, both networks and
+    the loss) over all passes of all runs.
     """
     finished = [(run, run.result) for run in runs if run.result is not None]
     if not finished:
@@ -124,7 +124,7 @@ def summarize(runs: Sequence[Run]) -> Summary | None:
 
 
 def over_repeats(values: Iterable[tuple[int, float]]) -> tuple[float, float | None, int]:
-    """Mean and deviation over repeats, and their number; what a repeat has several values of is averaged.
+    """Mean and deviation over repeats, and their number; values within a repeat are averaged first.
 
     >>> over_repeats([(0, 1.0), (0, 3.0), (1, 4.0)])
     (3.0, 1.4142135623730951, 2)

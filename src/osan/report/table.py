@@ -1,125 +1,208 @@
-"""The paper's tables with our figures beside the paper's."""
+"""The paper's tables with our figures beside the paper's, and our runs that the paper does not have."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from osan.experiments.figures import PaperRow
-from osan.experiments.recipes import Recipe, recipes, tables
-from osan.experiments.sweep import table_name
+from osan.experiments.catalog import Recipe, recipes
+from osan.experiments.figures import PaperRow, table_name, tables
+from osan.report.formats import csv_table, latex_table, markdown_table
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
+
+_OPERATION = re.compile(r"(?:cover )?(delete|select|mark) (?:(\d+) )?(.+)")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: the paper's figure, the key of its recipe (``None`` where quoted), and ours.
+    """A line of a table: a figure of the paper, or runs of ours only.
 
-    ``failed`` counts failed runs, ``changed`` finished ones whose settings are not those of the recipe.
+    ``table`` is the first row of the table, which holds its label, dataset, network and metric. ``paper`` is
+    ``None`` for runs that are not in the paper. ``key`` is the name of the runs, ``None`` for a quoted
+    figure. ``policy`` is the policy of runs of ours only. ``failed`` counts failed runs, ``changed`` finished
+    runs whose settings differ from the recipe.
     """
 
-    paper: PaperRow
+    table: PaperRow
+    paper: PaperRow | None
     key: str | None
     ours: Summary | None
+    policy: str = ""
     failed: int = 0
     changed: int = 0
 
-    def plain(self) -> dict[str, Any]:
-        """The line as one flat mapping, for CSV and JSON."""
-        row, ours = self.paper, self.ours
+    @property
+    def choice(self) -> dict[str, str]:
+        """The first columns; runs of ours only have their name as method."""
+        row = self.paper
+        if row is not None:
+            names = ("method", "operation", "type", "size", "subgraphs")
+            return {name: getattr(row, name) for name in names}
+        start = f"{self.table.dataset}/"
+        method = (self.key or "").removeprefix(start)
+        text, _, count = self.policy.partition(" x ")
+        found = _OPERATION.fullmatch(text)
+        operation, size, kind = found.groups() if found else ("", "", text)
         return {
-            "table": row.table,
-            "dataset": row.dataset,
-            "downstream": row.downstream,
-            "method": row.method,
-            "operation": row.operation,
-            "type": row.type,
-            "size": row.size,
-            "subgraphs": row.subgraphs,
-            "metric": row.metric,
+            "method": method,
+            "operation": operation,
+            "type": kind,
+            "size": size or "",
+            "subgraphs": (count or "1") if text else "",
+        }
+
+    def plain(self) -> dict[str, Any]:
+        """The line as a flat dictionary, for CSV and JSON."""
+        row, ours, top = self.paper, self.ours, self.table
+        timed = ours is not None and _shows_time(row)
+        return {
+            "table": top.table,
+            "dataset": top.dataset,
+            "downstream": top.downstream,
+            **self.choice,
+            "metric": top.metric,
             "recipe": self.key,
-            "paper": row.value,
-            "paper_std": row.std,
+            "paper": row.value if row else None,
+            "paper_std": row.std if row else None,
             "mean": ours.mean if ours else None,
             "std": ours.std if ours else None,
             "runs": ours.runs if ours else 0,
             "repeats": ours.repeats if ours else 0,
             "failed": self.failed,
             "changed": self.changed,
-            "paper_seconds": row.seconds,
-            "paper_seconds_std": row.seconds_std,
-            "seconds": ours.seconds if ours and row.seconds is not None else None,
-            "seconds_std": ours.seconds_std if ours and row.seconds is not None else None,
+            "paper_seconds": row.seconds if row else None,
+            "paper_seconds_std": row.seconds_std if row else None,
+            "seconds": ours.seconds if ours and timed else None,
+            "seconds_std": ours.seconds_std if ours and timed else None,
         }
 
 
-def table_lines(name: str, runs: Path | Mapping[str, Sequence[Run]]) -> list[Line]:
-    """The lines of one of the paper's tables, filled from the runs (a folder, or runs by name)."""
-    label = table_name(name)
+def _shows_time(row: PaperRow | None) -> bool:
+    """Whether to show our times in a line: if the paper has one there, or has no such line."""
+    return row is None or row.seconds is not None
+
+
+def table_lines(
+    name: str, runs: Path | Mapping[str, Sequence[Run]], *, paper_only: bool = False
+) -> list[Line]:
+    """The lines of one of the paper's tables, filled from runs.
+
+    Parameters
+    ----------
+    name
+        The label of the table; ``tab:`` may be left out.
+    runs
+        A folder of runs, or runs by name.
+    paper_only
+        Whether to leave out runs that are not in the paper. By default they follow the paper's rows if they
+        have the dataset, the network (``network.like``) and the metric of the table, whatever their policy,
+        estimator or other parts.
+    """
+    rows = tables()[table_name(name)]
     known = by_name(find_runs(runs)) if isinstance(runs, Path) else runs
     behind = {row: recipe for recipe in recipes().values() for row in recipe.rows}
     lines = []
-    for row in tables()[label]:
+    for row in rows:
         recipe = behind.get(row)
         if recipe is None:
-            lines.append(Line(row, None, None))
+            lines.append(Line(rows[0], row, None, None))
             continue
-        own = known.get(recipe.key, [])
-        failed, changed = (sum(bool(run.error) for run in own), sum(_changed(run, recipe) for run in own))
-        lines.append(Line(row, recipe.key, summarize(own), failed, changed))
+        some = known.get(recipe.key, [])
+        failed, changed = sum(bool(run.error) for run in some), sum(_changed(run, recipe) for run in some)
+        ours = summarize(some)
+        lines.append(Line(rows[0], row, recipe.key, ours, failed=failed, changed=changed))
+    return lines if paper_only else lines + _ours_only(rows, behind, known)
+
+
+def _ours_only(
+    rows: Sequence[PaperRow], behind: Mapping[PaperRow, Recipe], known: Mapping[str, Sequence[Run]]
+) -> list[Line]:
+    """Lines for the runs that belong to a table but are not in the paper."""
+    if not known:
+        return []
+    like = {behind[row].settings.network.like for row in rows if row in behind}
+    lines = []
+    for name, some in known.items():
+        settings = some[0].settings
+        metrics = {run.result.metric for run in some if run.result is not None}
+        if (
+            name not in recipes()
+            and settings.data.dataset == rows[0].dataset
+            and settings.network.like in like
+            and metrics <= {rows[0].metric.lower()}
+        ):
+            failed = sum(bool(run.error) for run in some)
+            policy = settings.selection.policy or ""
+            lines.append(Line(rows[0], None, name, summarize(some), policy, failed))
     return lines
 
 
 def _changed(run: Run, recipe: Recipe) -> bool:
-    """Whether a finished run is not what the recipe says."""
+    """Whether a finished run has other settings than its recipe."""
     if run.result is None:
         return False
     return bool(run.settings.differences(recipe.settings.changed({"seed": run.settings.seed})))
 
 
 def headings(lines: Sequence[Line]) -> list[str]:
-    """The headings of :func:`cells`."""
-    arrow = {"RMSE": "lower is better", "MAE": "lower is better"}.get(
-        lines[0].paper.metric, "higher is better"
-    )
-    out = ["method", "operation", "type", "size", "subgraphs"]
-    out += [f"paper, {lines[0].paper.metric} ({arrow})", "here", "runs"]
+    """The headings of :func:`rows_of`."""
+    metric = lines[0].table.metric
+    better = "lower is better" if metric in ("RMSE", "MAE") else "higher is better"
+    out = ["method", "operation", "type", "size", "subgraphs", f"paper, {metric} ({better})", "here", "runs"]
     return [*out, "paper, seconds", "here, seconds"] if _timed(lines) else out
 
 
-def cells(line: Line, timed: bool) -> list[str]:
-    """A line as text, in the number of decimals that the paper gives."""
-    row, ours = line.paper, line.ours
-    # Enough decimals for the paper's deviation, which has as many as its mean.
-    places = decimals(row)
-    method = f"{row.method} (quoted)" if line.key is None else row.method
-    out = [method, row.operation, row.type, row.size, row.subgraphs, figure(row.value, row.std, places)]
-    out.append(figure(ours.mean, ours.std, places) if ours else "")
+def rows_of(lines: Sequence[Line]) -> list[list[str]]:
+    """All lines as text, with as many decimals as in the paper."""
+    return [_cells(line, _timed(lines)) for line in lines]
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    """A table as GitHub Markdown."""
+    return markdown_table(headings(lines), rows_of(lines))
+
+
+def latex(lines: Sequence[Line]) -> str:
+    """A table as LaTeX; needs the package booktabs."""
+    return latex_table(headings(lines), rows_of(lines), left=("method", "operation", "type"))
+
+
+def comma_separated(lines: Sequence[Line]) -> str:
+    """A table as CSV with full precision; missing figures are empty cells."""
+    records = [line.plain() for line in lines]
+    return csv_table(list(records[0]), [list(record.values()) for record in records])
+
+
+def _cells(line: Line, timed: bool) -> list[str]:
+    row, ours, places = line.paper, line.ours, decimals(line.table)
+    choice = line.choice
+    if row is None or line.key is None:
+        choice["method"] += " (ours only)" if row is None else " (quoted)"
     remarks = {"failed": line.failed, "with other settings": line.changed}
     remark = ", ".join(f"{count} {what}" for what, count in remarks.items() if count)
     runs = f"{ours.runs if ours else 0}" + (f" ({remark})" if remark else "")
-    out.append(runs if line.key is not None else "")
+    out = [
+        *choice.values(),
+        figure(row.value, row.std, places) if row else "",
+        figure(ours.mean, ours.std, places) if ours else "",
+        runs if line.key is not None else "",
+    ]
     if timed:
-        out.append(figure(row.seconds, row.seconds_std, 3) if row.seconds is not None else "")
-        shown = ours is not None and row.seconds is not None and ours.seconds is not None
-        out.append(figure(ours.seconds, ours.seconds_std, 3) if ours and shown else "")
+        out.append(figure(row.seconds, row.seconds_std, 3) if row else "")
+        out.append(figure(ours.seconds, ours.seconds_std, 3) if ours and _shows_time(row) else "")
     return out
 
 
-def rows_of(lines: Sequence[Line]) -> list[list[str]]:
-    """All lines as text."""
-    return [cells(line, _timed(lines)) for line in lines]
-
-
 def decimals(row: PaperRow) -> int:
-    """Two decimals where the paper's figures are above ten, else three."""
+    """The decimals of the paper's figures: two for figures above ten, else three."""
     return 2 if row.dataset in ("alchemy", "qm9") else 3
 
 
 def figure(mean: float | None, std: float | None, places: int) -> str:
-    """A mean and, where there is one, its deviation.
+    """A mean and, if there is one, its deviation.
 
     >>> figure(1.05349, 0.08, 3), figure(1.0, None, 2)
     ('1.053 ± 0.080', '1.00')
@@ -130,4 +213,4 @@ def figure(mean: float | None, std: float | None, places: int) -> str:
 
 
 def _timed(lines: Sequence[Line]) -> bool:
-    return any(line.paper.seconds is not None for line in lines)
+    return any(line.paper is not None and line.paper.seconds is not None for line in lines)

@@ -1,23 +1,39 @@
 """Learning which subgraphs to look at: policies, solvers, noise, gradient estimators, auxiliary losses."""
 
 from osan.selection.agreement import agreement
-from osan.selection.auxiliary import cosine_similarity, uniform_divergence
-from osan.selection.estimator import Draw, Estimator, Random, perturbed
-from osan.selection.everything import all_subgraphs
+from osan.selection.auxiliary import AUXILIARY_LOSSES, auxiliary_loss, cosine_similarity, uniform_divergence
+from osan.selection.cover import CoverProblem
+from osan.selection.ego import EgoProblem
+from osan.selection.estimator import Draw, Estimator, perturbed
+from osan.selection.estimators import ESTIMATORS, make_estimator
+from osan.selection.ground import GroundSet
 from osan.selection.imle import IMLE, AdaptiveIMLE
-from osan.selection.noise import Noise
+from osan.selection.kinds import KINDS, all_subgraphs, problem_for
+from osan.selection.noise import NOISES, Noise, SumOfGamma, make_noise
 from osan.selection.policy import Policy
-from osan.selection.problem import Problem, pose
+from osan.selection.problem import Problem
+from osan.selection.random import Random
 from osan.selection.randomness import Randomness
-from osan.selection.relaxed import SIMPLE, ScoreFunction, StraightThrough
+from osan.selection.relaxed import SIMPLE, StraightThrough
+from osan.selection.score import ScoreFunction
 from osan.selection.select import Selected, Selection
+from osan.selection.topk import EdgeProblem, SubsetProblem, VertexProblem
+from osan.selection.tree import TreeProblem
 
 __all__ = [
+    "AUXILIARY_LOSSES",
+    "ESTIMATORS",
     "IMLE",
+    "KINDS",
+    "NOISES",
     "SIMPLE",
     "AdaptiveIMLE",
+    "CoverProblem",
     "Draw",
+    "EdgeProblem",
+    "EgoProblem",
     "Estimator",
+    "GroundSet",
     "Noise",
     "Policy",
     "Problem",
@@ -27,10 +43,17 @@ __all__ = [
     "Selected",
     "Selection",
     "StraightThrough",
+    "SubsetProblem",
+    "SumOfGamma",
+    "TreeProblem",
+    "VertexProblem",
     "agreement",
     "all_subgraphs",
+    "auxiliary_loss",
     "cosine_similarity",
+    "make_estimator",
+    "make_noise",
     "perturbed",
-    "pose",
+    "problem_for",
     "uniform_divergence",
 ]

@@ -1,4 +1,4 @@
-"""How much the choices of different samples agree: whether there is a preference, or noise alone."""
+"""How much the choices of different samples agree: a preference, or only noise."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ def agreement(choices: Sequence[Tensor], ground: GroundSet) -> tuple[Tensor, Ten
     .. math:: \kappa = \frac{|A \cap B| - |A||B|/n}{(|A| + |B|)/2 - |A||B|/n},
 
     which is 1 if they are equal, 0 on average if one is drawn at random, and the same for their complements,
-    so that deleting and selecting need no distinction. Both parts are summed over all pairs of samples;
-    divide after summing over graphs and subgraphs, too, as single sets are small.
+    so deleting and selecting need no distinction. Both parts are summed over all pairs of samples. Sum over
+    graphs and subgraphs as well before you divide, since single sets are small.
 
     Parameters
     ----------
     choices
-        What each of the samples chose, non-zero for what is chosen; shape ``[rows, m]`` each.
+        The choice of each sample, non-zero for what is chosen; shape ``[rows, m]`` each.
     ground
         The ground set of the choices.
 
     Returns
     -------
     tuple[Tensor, Tensor]
-        Shape ``[graphs, m]`` each. An empty graph, and sets that have to be equal, have 0 and 0.
+        Shape ``[graphs, m]`` each. Both are 0 for an empty graph, and for sets that are equal by necessity.
 
     Examples
     --------
     >>> from torch_geometric.data import Data
-    >>> from osan.selection.ground import vertices
-    >>> four = vertices(Data(num_nodes=4, edge_index=torch.empty(2, 0, dtype=torch.long)))
+    >>> four = GroundSet.vertices(Data(num_nodes=4, edge_index=torch.empty(2, 0, dtype=torch.long)))
     >>> first = torch.tensor([[1.0, 1], [1, 1], [0, 0], [0, 0]])
     >>> second = torch.tensor([[1.0, 0], [1, 0], [0, 1], [0, 1]])
     >>> excess, most = agreement([first, second], four)
@@ -46,7 +45,7 @@ def agreement(choices: Sequence[Tensor], ground: GroundSet) -> tuple[Tensor, Ten
     [[1.0, -1.0]]
     """
     if len(choices) < 2:
-        raise OsanError(f"agreement: at least 2 samples are compared, got {len(choices)}")
+        raise OsanError(f"choices: expected at least 2 samples, got {len(choices)}")
     chosen = torch.stack([ground.gather((choice != 0).double()) for choice in choices])
     sizes = torch.stack([ground.sum_per_graph(each) for each in chosen])
     times, total = chosen.sum(0), sizes.sum(0)

@@ -1,29 +1,27 @@
-"""Auxiliary losses for diversity: functions of a choice, whose gradient goes through the estimator too."""
+"""Auxiliary losses for diversity: functions of a choice, with gradients through the estimator."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from osan.bags.choice import inclusion
+from osan.errors import OsanError
+from osan.parts import resolve
 from osan.selection.ground import GroundSet
 
-
-def membership(choice: Tensor) -> Tensor:
-    """1 where a choice is non-zero; gradients pass unchanged, as for being part of the subgraph.
-
-    Examples
-    --------
-    >>> membership(torch.tensor([[2.0], [0.0], [1.0]])).T
-    tensor([[1., 0., 1.]])
-    """
-    return choice + ((choice != 0).to(choice.dtype) - choice).detach()
+# (choice of shape [elements, m], ground) -> one loss per graph, shape [graphs]
+AuxiliaryLoss = Callable[[Tensor, GroundSet], Tensor]
 
 
 def cosine_similarity(choice: Tensor, ground: GroundSet) -> Tensor:
     """Mean cosine similarity between the masks of any two subgraphs of a graph (paper, main text).
 
-    The lengths of the masks follow from the policy's sizes and are not differentiated: with them the gradient
-    would vanish on equal masks, the very case the loss is there to end.
+    The lengths of the masks follow from the policy's sizes and are not differentiated. Otherwise the gradient
+    would vanish on equal masks, which the loss should prevent.
 
     Parameters
     ----------
@@ -35,7 +33,7 @@ def cosine_similarity(choice: Tensor, ground: GroundSet) -> Tensor:
     Returns
     -------
     Tensor
-        Shape ``[graphs]``; 0 where there is but one subgraph, and for pairs with an empty one.
+        Shape ``[graphs]``; 0 for a single subgraph, and for pairs with an empty one.
 
     Examples
     --------
@@ -43,7 +41,7 @@ def cosine_similarity(choice: Tensor, ground: GroundSet) -> Tensor:
     >>> cosine_similarity(torch.tensor([[1.0, 1.0], [0.0, 1.0]]), ground)
     tensor([0.7071])
     """
-    mask = membership(choice)
+    mask = inclusion(choice)
     channels = mask.size(1)
     if channels == 1:
         return mask.sum() * mask.new_zeros(ground.num_graphs)
@@ -81,12 +79,52 @@ def uniform_divergence(choice: Tensor, ground: GroundSet) -> Tensor:
     >>> uniform_divergence(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), ground)
     tensor([0.])
     """
-    total = membership(choice).sum(1, keepdim=True)
+    total = inclusion(choice).sum(1, keepdim=True)
     number = ground.sizes.clamp(min=1).to(total).unsqueeze(1)
-    # The largest sum of each graph is taken off, so that however many subgraphs there are no term overflows
-    # and one is exactly 1; sums are at least 0.
+    # Subtract the largest sum of each graph, so that no term overflows and one is exactly 1, for any number
+    # of subgraphs; sums are at least 0.
     top = total.new_zeros(ground.num_graphs, 1)
     top = top.scatter_reduce(0, ground.graph.unsqueeze(1), total.detach(), "amax")
     mass = ground.sum_per_graph(torch.exp(total - top[ground.graph]))
     normalizer = torch.log(torch.where(ground.sizes.unsqueeze(1) > 0, mass, 1.0)) + top
     return (normalizer - ground.sum_per_graph(total) / number - number.log()).squeeze(1)
+
+
+AUXILIARY_LOSSES: dict[str, AuxiliaryLoss] = {"cosine": cosine_similarity, "uniform": uniform_divergence}
+
+
+def auxiliary_loss(loss: Any, choice: Tensor, ground: GroundSet) -> Tensor:
+    """The auxiliary loss of each graph, by an object, a name or ``"module:name"``.
+
+    Parameters
+    ----------
+    loss
+        A name in ``AUXILIARY_LOSSES`` or a function ``(choice, ground) -> losses``.
+    choice
+        Shape ``[elements, m]``.
+    ground
+        The graph of each element.
+
+    Returns
+    -------
+    Tensor
+        Shape ``[graphs]``.
+    """
+    losses = resolve_auxiliary(loss)(choice, ground)
+    if not isinstance(losses, Tensor) or losses.shape != (ground.num_graphs,):
+        given = f"shape {list(losses.shape)}" if isinstance(losses, Tensor) else type(losses).__name__
+        raise OsanError(
+            f"auxiliary: expected {loss!r} to return one loss per graph, shape [{ground.num_graphs}], got "
+            f"{given}"
+        )
+    return losses
+
+
+def resolve_auxiliary(loss: Any) -> AuxiliaryLoss:
+    """The function behind a name or ``"module:name"``; a function is returned as it is."""
+    found: AuxiliaryLoss = resolve(loss, AUXILIARY_LOSSES, "auxiliary")
+    if not callable(found):
+        raise OsanError(
+            f"auxiliary: expected a function (choice, ground) -> losses, got {type(found).__name__}"
+        )
+    return found

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import numba
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
+from osan import compiled as numba
 from osan.selection.ground import GroundSet
-from osan.selection.topk import ranks, top
+from osan.selection.problem import Problem
+from osan.selection.topk import kept, ranks, top
+from osan.words import Operation
+
+if TYPE_CHECKING:
+    from osan.selection.policy import Policy
 
 Integers = npt.NDArray[np.int64]
 Bits = npt.NDArray[np.bool_]
@@ -17,23 +26,52 @@ Bits = npt.NDArray[np.bool_]
 _FAR = np.int64(1) << 62
 
 
+@dataclass(frozen=True)
+class CoverProblem(Problem):
+    """Choose m sets of vertices jointly, so that every vertex is part of at least one subgraph.
+
+    Parameters
+    ----------
+    policy, ground
+        See :class:`~osan.selection.problem.Problem`.
+    keep
+        How many vertices of each graph a choice holds, shape ``[graphs]``.
+    """
+
+    keep: Tensor
+
+    noun: ClassVar[str] = "vertex"
+    plural: ClassVar[str] = "vertices"
+    operations: ClassVar[tuple[Operation, ...]] = ("delete", "select")
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data) -> Problem:
+        """The problem that a policy poses on a batch."""
+        ground = cls.ground_of(batch)
+        return cls(policy, ground, kept(policy, ground, least=1))
+
+    def solve(self, weights: Tensor, tie: Tensor) -> Tensor:
+        """The best sets that cover; see :meth:`Problem.solve`."""
+        return cover(weights, tie, self.ground, self.keep)
+
+
 def cover(weights: Tensor, tie: Tensor, ground: GroundSet, keep: Tensor) -> Tensor:
     r"""Maximize the total weight of the m choices while as many vertices as possible are part of one.
 
     .. math:: \max \sum_{ij} \theta_{ij} z_{ij}, \quad \sum_j z_{ij} = K, \quad \sum_i z_{ij} \ge 1
 
-    over 0/1 matrices z; where m K < n, the last condition becomes :math:`\sum_i z_{ij} \le 1`, i.e. as many
-    vertices as possible are covered. The paper solves it as an integer program (appendix, "For vertices, we
-    solve an Integer Linear Programming problem"). It is a flow from channels to vertices whose first unit
-    into a vertex has a bonus: the top K of each channel are optimal without any bonus, and granting the bonus
-    to one uncovered vertex after the other changes the optimum by at most one shortest augmenting path (the
-    successive-shortest-path argument), so the result is exact. Paths have at most m channels; weights are
-    taken as integers of :math:`2^{-40}` of the largest magnitude, so there is no rounding in the search.
+    over 0/1 matrices z. If m K < n, the last condition becomes :math:`\sum_i z_{ij} \le 1`: as many vertices
+    as possible are covered. The paper solves it as an integer program (appendix, "For vertices, we solve an
+    Integer Linear Programming problem"). It is a flow from channels to vertices in which the first unit into
+    a vertex earns a bonus. Without the bonus the top K of each channel are optimal. Granting the bonus to one
+    uncovered vertex after the other changes the optimum by at most one shortest augmenting path (the
+    successive-shortest-path argument), so the result is exact. Paths have at most m channels. Weights are
+    rounded to multiples of :math:`2^{-40}` of the largest magnitude, so the search itself has no rounding.
 
     Parameters
     ----------
     weights, tie
-        Shape ``[vertices, m]``; equal weights stand in the order of their ``tie``.
+        Shape ``[vertices, m]``; ``tie`` orders equal weights.
     ground
         The graph of each vertex.
     keep
@@ -72,8 +110,8 @@ def _repair(weights: Integers, chosen: Bits, pointer: Integers) -> None:
         for vertex in range(w.shape[0]):
             times[vertex] = z[vertex].sum()
         for new in np.flatnonzero(times == 0):
-            # Giving up a vertex that is covered twice raises the coverage: any such path is taken. Giving up
-            # one that is covered once keeps it: only a path that gains weight is.
+            # To give up a vertex that is covered twice raises the coverage: take any such path. To give up
+            # one that is covered once does not: take only a path that gains weight.
             if not _augment(w, z, times, new, True):
                 _augment(w, z, times, new, False)
 

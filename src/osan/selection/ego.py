@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
+from osan.bags import SubgraphBag, all_egos
 from osan.bags.enumerate import balls
 from osan.selection.ground import GroundSet
-from osan.selection.policy import EgoWeight
+from osan.selection.problem import Problem
 from osan.selection.topk import ranks
+from osan.words import Deleted, Operation
+
+if TYPE_CHECKING:
+    from osan.selection.policy import Policy
+
+EgoWeight = Literal["mean", "sum", "root"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +28,46 @@ class Balls:
 
     center: Tensor
     member: Tensor
+
+
+@dataclass(frozen=True)
+class EgoProblem(Problem):
+    """Select one ego-net, or delete one.
+
+    Parameters
+    ----------
+    policy, ground
+        See :class:`~osan.selection.problem.Problem`.
+    balls
+        The ego-net of every vertex.
+    """
+
+    balls: Balls
+
+    noun: ClassVar[str] = "ego"
+    plural: ClassVar[str] = "ego"
+    hyphen: ClassVar[bool] = True
+    operations: ClassVar[tuple[Operation, ...]] = ("delete", "select")
+    by: ClassVar[tuple[str, ...]] = ("mean", "sum", "root")
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data) -> Problem:
+        """The problem that a policy poses on a batch."""
+        return cls(policy, cls.ground_of(batch), balls_of(batch.edge_index, batch.num_nodes, policy.size))
+
+    def solve(self, weights: Tensor, tie: Tensor) -> Tensor:
+        """The vertices that are part of the subgraph; see :meth:`Problem.solve`."""
+        delete = self.policy.operation == "delete"
+        return ego(weights, tie, self.ground, self.balls, delete=delete, by=self.policy.by)
+
+    @classmethod
+    def every(
+        cls, policy: Policy, batch: Data, *, deleted: Deleted = "masked", whole_graph: bool = False
+    ) -> SubgraphBag:
+        """The bag of the ego-nets of all vertices."""
+        return all_egos(
+            batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph
+        )
 
 
 def balls_of(edge_index: Tensor, num_vertices: int, radius: int) -> Balls:
@@ -35,11 +84,11 @@ def balls_of(edge_index: Tensor, num_vertices: int, radius: int) -> Balls:
     return Balls(*balls(edge_index, num_vertices, every, radius))
 
 
-def ego_weights(weights: Tensor, nets: Balls, by: EgoWeight) -> Tensor:
+def ego_weights(weights: Tensor, nets: Balls, by: str) -> Tensor:
     """Weight of the ego-net of every vertex, shape ``[vertices, m]``.
 
-    With ``"sum"`` the best ego-net is the most probable choice of the paper's p(z; theta); ``"mean"``, the
-    default, does not favor large ones; ``"root"`` ignores all but the center.
+    With ``"sum"`` the best ego-net is the most probable choice of the paper's p(z; theta). ``"mean"``, the
+    default, does not favor large ones. ``"root"`` looks at the center only.
     """
     if by == "root":
         return weights
@@ -47,12 +96,10 @@ def ego_weights(weights: Tensor, nets: Balls, by: EgoWeight) -> Tensor:
     return total if by == "sum" else total / _sizes(nets, weights.size(0)).unsqueeze(1)
 
 
-def ego(
-    weights: Tensor, tie: Tensor, ground: GroundSet, nets: Balls, *, delete: bool, by: EgoWeight
-) -> Tensor:
+def ego(weights: Tensor, tie: Tensor, ground: GroundSet, nets: Balls, *, delete: bool, by: str) -> Tensor:
     """Keep the ego-net of the largest weight, or all but the one of the smallest weight.
 
-    An ego-net that is the whole graph is never deleted; where all of them are, nothing is.
+    An ego-net that is the whole graph is never deleted. If all of them are, nothing is deleted.
     """
     value = ego_weights(weights, nets, by)
     if delete:

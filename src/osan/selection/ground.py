@@ -8,26 +8,27 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan.bags import undirected_edges as pair_directions
-from osan.bags.layout import edge_index_of
-from osan.errors import OsanError
+from osan.bags import undirected_edges
+from osan.bags.layout import graph_index
 
 
 @dataclass(frozen=True)
 class GroundSet:
     """The elements (vertices, or undirected edges) of all graphs of a batch, as flat tensors.
 
+    Make one with :meth:`vertices` or :meth:`edges`. Weights and choices of edges have one *row* per column of
+    ``edge_index``, so the two directions of an edge are two rows of one *element*.
+
     Parameters
     ----------
     graph
         Graph of each element, shape ``[elements]``.
     position
-        Place of each element within its graph, shape ``[elements]``.
+        Position of each element within its graph, shape ``[elements]``.
     sizes
         Number of elements of each graph, shape ``[graphs]``.
     element
-        Element of each row of the weights, shape ``[rows]``: both directions of an edge are one element;
-        ``None`` where rows are elements.
+        Element of each row, shape ``[rows]``; ``None`` if every row is an element.
     """
 
     graph: Tensor
@@ -35,20 +36,53 @@ class GroundSet:
     sizes: Tensor
     element: Tensor | None = None
 
+    @classmethod
+    def vertices(cls, batch: Data) -> GroundSet:
+        """The vertices of a batch.
+
+        Examples
+        --------
+        >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+        >>> GroundSet.vertices(path).position.tolist()
+        [0, 1, 2]
+        """
+        graph, num_graphs = graph_index(batch)
+        return _ground(graph, num_graphs, None)
+
+    @classmethod
+    def edges(cls, batch: Data) -> GroundSet:
+        """The undirected edges of a batch, in the order of their end vertices.
+
+        Directions are paired as in :func:`osan.bags.undirected_edges`: parallel edges are separate elements.
+        A self-loop, or an arc without its reverse, is an element with one row.
+
+        Examples
+        --------
+        >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+        >>> GroundSet.edges(path).element.tolist()
+        [0, 0, 1, 1]
+        """
+        graph, num_graphs = graph_index(batch)
+        element, columns = undirected_edges(batch.edge_index, getattr(batch, "edge_attr", None))
+        return _ground(graph[batch.edge_index[0, columns[:, 0]]], num_graphs, element)
+
     @property
     def num_elements(self) -> int:
+        """The number of elements of all graphs."""
         return self.graph.numel()
 
     @property
     def num_graphs(self) -> int:
+        """The number of graphs, including empty ones."""
         return self.sizes.numel()
 
     @property
     def num_rows(self) -> int:
+        """The number of rows of weights and choices."""
         return self.num_elements if self.element is None else self.element.numel()
 
     def gather(self, rows: Tensor) -> Tensor:
-        """Weights of the elements from those of the rows: the mean over the directions of an edge."""
+        """From rows to elements, ``[rows, m]`` to ``[elements, m]``: the mean over the rows of an element."""
         if self.element is None:
             return rows
         total = rows.new_zeros(self.num_elements, rows.size(1)).index_add(0, self.element, rows)
@@ -56,62 +90,19 @@ class GroundSet:
         return total / ones.new_zeros(self.num_elements).index_add(0, self.element, ones).unsqueeze(1)
 
     def spread(self, values: Tensor) -> Tensor:
-        """Values of the rows from those of the elements: both directions of an edge get the same."""
+        """From elements to rows, ``[elements, m]`` to ``[rows, m]``: rows of an element get its value."""
         return values if self.element is None else values[self.element]
 
     def pick(self, rows: Tensor) -> Tensor:
-        """For each element the entry of one of its rows, of a tensor of shape ``[..., rows]``."""
+        """For each element the entry of one of its rows, ``[..., rows]`` to ``[..., elements]``."""
         if self.element is None:
             return rows
         values = rows.new_empty(*rows.shape[:-1], self.num_elements)
         return values.scatter_(-1, self.element.expand_as(rows), rows)
 
     def sum_per_graph(self, values: Tensor) -> Tensor:
-        """Sum ``values`` of shape ``[elements, m]`` over the elements of each graph: ``[graphs, m]``."""
+        """Sum over the elements of each graph, ``[elements, m]`` to ``[graphs, m]``."""
         return values.new_zeros(self.num_graphs, values.size(1)).index_add(0, self.graph, values)
-
-
-def graph_index(batch: Data) -> tuple[Tensor, int]:
-    """Graph of each vertex and the number of graphs, without reading any value back from the device."""
-    device = edge_index_of(batch).device
-    if getattr(batch, "ptr", None) is not None:
-        return batch.batch, batch.ptr.numel() - 1
-    if getattr(batch, "batch", None) is None:
-        return torch.zeros(batch.num_nodes, dtype=torch.long, device=device), 1
-    raise OsanError(
-        "batch: has `batch` but no `ptr`, so trailing empty graphs cannot be seen; "
-        "make it with torch_geometric.data.Batch.from_data_list or a PyG DataLoader"
-    )
-
-
-def vertices(batch: Data) -> GroundSet:
-    """Let the elements be the vertices.
-
-    Examples
-    --------
-    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
-    >>> vertices(path).position.tolist()
-    [0, 1, 2]
-    """
-    graph, num_graphs = graph_index(batch)
-    return _ground(graph, num_graphs, None)
-
-
-def undirected_edges(batch: Data) -> GroundSet:
-    """Let the elements be the undirected edges, in the order of their end vertices.
-
-    Directions are paired as in :func:`osan.bags.undirected_edges`: parallel edges stay apart; a self-loop, or
-    an arc without its reverse, is an edge of one row.
-
-    Examples
-    --------
-    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
-    >>> undirected_edges(path).element.tolist()
-    [0, 0, 1, 1]
-    """
-    graph, num_graphs = graph_index(batch)
-    element, columns = pair_directions(batch.edge_index, getattr(batch, "edge_attr", None))
-    return _ground(graph[batch.edge_index[0, columns[:, 0]]], num_graphs, element)
 
 
 def _ground(graph: Tensor, num_graphs: int, element: Tensor | None) -> GroundSet:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -27,25 +27,25 @@ class _Difference(torch.autograd.Function):
         problem: Problem,
         noises: Noises,
         graphs: int,
-        strength: Callable[[Tensor], Tensor | float],
+        step: Callable[[Tensor], Tensor | float],
         observe: Callable[[Tensor], None],
     ) -> Tensor:
         eps, tie = noises[0]
         choice = problem.solve(weights + eps, tie)
         ctx.save_for_backward(weights, choice)
-        ctx.rest = (problem, noises, graphs, strength, observe)
+        ctx.rest = (problem, noises, graphs, step, observe)
         return choice
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         weights, choice = ctx.saved_tensors
-        problem, noises, graphs, strength, observe = ctx.rest
-        own = gradient * graphs
-        lam = strength(own)
+        problem, noises, graphs, step, observe = ctx.rest
+        single = gradient * graphs
+        lam = step(single)
         total = torch.zeros_like(weights)
         for draw, (eps, tie) in enumerate(noises):
             state = choice if draw == 0 else problem.solve(weights + eps, tie)
-            total = total + state - problem.solve(weights + eps - lam * own, tie)
+            total = total + state - problem.solve(weights + eps - lam * single, tie)
         observe(total)
         return total / (lam * len(noises) * graphs), None, None, None, None, None
 
@@ -58,20 +58,20 @@ class IMLE(Estimator):
         z^*(\theta_i + \epsilon) - z^*(\theta_i + \epsilon - \lambda \widehat\nabla)\bigr)\Bigr]
 
     with the same noise in both states (section "Backpropagating through the subgraph distribution").
-    :math:`\widehat\nabla` is the gradient that reaches the choice, of each graph's own loss. In the ordered
-    case it is read as the gradient of being part of the subgraph: a vertex with a negative entry rises. The
-    two states are rank vectors then, so a vertex of rank 1 of 5 that should have rank 5 gets
+    :math:`\widehat\nabla` is the gradient of each single graph's loss with respect to the choice. In the
+    ordered case it is the gradient of being part of the subgraph: a vertex with a negative entry rises. The
+    two states are then rank vectors, so a vertex of rank 1 of 5 that should have rank 5 gets
     :math:`(5 - 1) / \lambda`, and one that is absent and should be first :math:`(0 - 5) / \lambda`.
 
-    When to use: the default; it works with every policy, since all it needs is a solver.
+    When to use: the default. It works with every policy, since it needs only a solver.
 
     Parameters
     ----------
     lam
-        The step :math:`\lambda > 0` of the target weights; too small a step changes no choice and the
+        The step :math:`\lambda > 0` of the target weights. If it is too small, no choice changes and the
         estimate is zero.
     samples
-        Number of noise samples of the expectation. The first one makes the choice; all share its
+        Number of noise samples of the expectation. The first one makes the choice. All share its
         :math:`\widehat\nabla`, so more samples cost solver calls but no further downstream pass.
     reduction
         See :class:`~osan.selection.estimator.Estimator`.
@@ -81,37 +81,40 @@ class IMLE(Estimator):
     >>> IMLE(lam=0)
     Traceback (most recent call last):
     ...
-    osan.errors.OsanError: estimator: lam must be a number above 0, not 0
+    osan.errors.OsanError: estimator: expected lam above 0, got 0
     """
+
+    masks: ClassVar[bool] = True
 
     def __init__(self, lam: float = 10.0, samples: int = 1, reduction: Reduction = "mean") -> None:
         super().__init__(reduction)
         if not lam > 0:
-            raise OsanError(f"estimator: lam must be a number above 0, not {lam!r}")
+            raise OsanError(f"estimator: expected lam above 0, got {lam!r}")
         if samples < 1:
-            raise OsanError(f"estimator: samples must be at least 1, not {samples!r}")
+            raise OsanError(f"estimator: expected samples of at least 1, got {samples!r}")
         self.lam, self.samples = lam, samples
 
     def forward(self, problem: Problem, weights: Tensor, noise: Noise, randomness: Randomness) -> Draw:
+        """Draw a choice; see :class:`~osan.selection.estimator.Estimator`."""
         needed = self.samples if weights.requires_grad and torch.is_grad_enabled() else 1
         noises = [perturbed(problem, weights.detach(), noise, randomness, draw) for draw in range(needed)]
         graphs = problem.ground.num_graphs if self.reduction == "mean" else 1
 
-        def strength(own: Tensor) -> Tensor | float:
-            return self.strength(problem, weights.detach(), own)
+        def step(gradient: Tensor) -> Tensor | float:
+            return self.step(problem, weights.detach(), gradient)
 
         def observe(difference: Tensor) -> None:
             self.observe(problem, difference)
 
-        choice = _Difference.apply(weights, problem, noises, graphs, strength, observe)  # type: ignore[no-untyped-call]
+        choice = _Difference.apply(weights, problem, noises, graphs, step, observe)  # type: ignore[no-untyped-call]
         return Draw(choice)
 
-    def strength(self, problem: Problem, weights: Tensor, own: Tensor) -> Tensor | float:
-        """The step lambda for the gradient ``own`` of each graph's own loss."""
+    def step(self, problem: Problem, weights: Tensor, gradient: Tensor) -> Tensor | float:
+        """The step lambda for the gradient of each single graph's loss."""
         return self.lam
 
     def observe(self, problem: Problem, difference: Tensor) -> None:
-        """See the difference of the two states, summed over samples, in the backward pass."""
+        """Called in the backward pass with the difference of the two states, summed over samples."""
 
     def extra_repr(self) -> str:
         return f"lam={self.lam}, samples={self.samples}, {super().extra_repr()}"
@@ -122,16 +125,16 @@ class AdaptiveIMLE(IMLE):
 
     Following Minervini, Franceschi and Niepert (2023), the step is
     :math:`\lambda = \alpha \|\theta\| / \|\widehat\nabla\|` per graph and channel, and :math:`\alpha` grows
-    while the running mean of the number of non-zero entries is below ``target`` and shrinks otherwise; here
-    by a factor rather than by a summand, so that its start does not matter for long. The step is free of the
-    scale of the loss, hence of ``reduction``.
+    while the running mean of the number of non-zero entries is below ``target`` and shrinks otherwise. Here
+    it changes by a factor rather than by a summand, so that its start does not matter for long. The step does
+    not depend on the scale of the loss, and so not on ``reduction``.
 
-    When to use: when gradients of the loss change much in size during training, or no good ``lam`` is known.
+    When to use: if gradients of the loss change much in size during training, or no good ``lam`` is known.
 
     Parameters
     ----------
     target
-        Wanted mean number of non-zero entries per choice; one exchange of two vertices has 2.
+        Target mean number of non-zero entries per choice; an exchange of two vertices has 2.
     rate
         Relative change of :math:`\alpha` per step.
     momentum
@@ -154,20 +157,21 @@ class AdaptiveIMLE(IMLE):
         super().__init__(samples=samples, reduction=reduction)
         if not (target > 0 and 0 < rate < 1 and 0 <= momentum < 1):
             raise OsanError(
-                "estimator: target must be above 0, rate between 0 and 1, momentum from 0 to below 1, "
-                f"not {target!r}, {rate!r} and {momentum!r}"
+                "estimator: expected target above 0, rate between 0 and 1 and momentum from 0 to below 1, "
+                f"got {target!r}, {rate!r} and {momentum!r}"
             )
         self.target, self.rate, self.momentum = target, rate, momentum
         self.register_buffer("alpha", torch.tensor(1.0))
         self.register_buffer("nonzero", torch.tensor(float(target)))
 
-    def strength(self, problem: Problem, weights: Tensor, own: Tensor) -> Tensor:
-        """The step per graph and channel, spread to shape ``[elements, m]``."""
+    def step(self, problem: Problem, weights: Tensor, gradient: Tensor) -> Tensor:
+        """The step of each graph and channel, expanded to shape ``[elements, m]``."""
         ground = problem.ground
+        weights = torch.where(weights.isinf(), 0.0, weights)  # masked elements do not count
         size = ground.sum_per_graph(weights.square()).sqrt()
-        slope = ground.sum_per_graph(own.square()).sqrt()
+        slope = ground.sum_per_graph(gradient.square()).sqrt()
         tiny = torch.finfo(weights.dtype).tiny
-        # Weights that are all zero are as good as weights of length one; no gradient needs no step.
+        # Zero weights get the step of weights of length one. Without a gradient any step will do.
         step = torch.where(size > 0, size, 1.0) / torch.where(slope > 0, slope, 1.0)
         return (self.alpha.to(weights) * step).clamp(min=tiny)[ground.graph]
 

@@ -3,96 +3,182 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from osan.errors import OsanError
+from osan.parts import resolve
 from osan.selection.problem import Problem
-from osan.selection.randomness import Randomness
+from osan.selection.randomness import NOISE, Randomness
+from osan.selection.topk import SubsetProblem
 
-Kind = Literal["gumbel", "sum-of-gamma", "gaussian", "none"]
+# part -> independent uniform numbers of shape [elements, m]
+Uniform = Callable[[int], Tensor]
+Distribution = Callable[[Problem, Tensor, Uniform], Tensor]
 
-# Tries of the rejection sampler; each is accepted with probability of at least 0.95.
+# Attempts of the rejection sampler; each is accepted with probability of at least 0.95.
 _TRIES = 8
+
+
+def gumbel(problem: Problem, weights: Tensor, uniform: Uniform) -> Tensor:
+    """Gumbel(0, 1) noise, the paper's; the top k then follow the Plackett-Luce distribution."""
+    return -torch.log(-torch.log(uniform(0)))
+
+
+def gaussian(problem: Problem, weights: Tensor, uniform: Uniform) -> Tensor:
+    """Standard normal noise times the standard deviation of the graph's weights.
+
+    With ``scale=0.1`` this is what the authors' code uses at test time.
+    """
+    return _normal(uniform(0), uniform(1)) * _deviation(problem, weights)
+
+
+def none(problem: Problem, weights: Tensor, uniform: Uniform) -> Tensor:
+    """No noise: the most probable choice, with ties broken at random."""
+    return torch.zeros_like(weights)
+
+
+@dataclass(frozen=True)
+class SumOfGamma:
+    """Noise such that any K perturbations add up to a Gumbel(0, 1) variable, for subsets of K elements.
+
+    From Niepert, Minervini and Franceschi (2021). Each perturbation is smaller than a Gumbel one, so samples
+    are closer to the most probable choice; ``benchmarks/estimators.py`` prints how far from p(z; theta).
+
+    Parameters
+    ----------
+    terms
+        Number of summands that approximate the distribution.
+    """
+
+    terms: int = 10
+
+    def __post_init__(self) -> None:
+        if self.terms < 1:
+            raise OsanError(f"noise: expected terms of at least 1, got {self.terms!r}")
+
+    def check(self, problem: Problem) -> SubsetProblem:
+        """The problem itself; choices without a fixed size are an error."""
+        if not isinstance(problem, SubsetProblem):
+            raise OsanError(
+                "noise: expected a policy with choices of a fixed size for 'sum-of-gamma', got "
+                f"{str(problem.policy)!r}; use 'gumbel'"
+            )
+        return problem
+
+    def __call__(self, problem: Problem, weights: Tensor, uniform: Uniform) -> Tensor:
+        chosen = self.check(problem).keep[problem.ground.graph].clamp(min=1).unsqueeze(1).double()
+        noise = torch.full_like(weights, -math.log(self.terms), dtype=torch.float64)
+        for term in range(1, self.terms + 1):
+            first = (term - 1) * (3 * _TRIES + 1)
+            parts = [uniform(first + part) for part in range(3 * _TRIES + 1)]
+            noise = noise + _gamma(1 / chosen, parts) * chosen / term
+        return noise / chosen
+
+
+NOISES: dict[str, Distribution] = {
+    "gumbel": gumbel,
+    "sum-of-gamma": SumOfGamma(),
+    "gaussian": gaussian,
+    "none": none,
+}
 
 
 @dataclass(frozen=True)
 class Noise:
-    r"""The noise :math:`\rho` of :math:`z^*(\theta / \tau + s \epsilon)`, :math:`\epsilon \sim \rho`.
+    r"""The noise :math:`\rho` of :math:`z^*(\theta + s \epsilon)`, :math:`\epsilon \sim \rho`.
 
     Parameters
     ----------
     kind
-        ``"gumbel"``: Gumbel(0, 1), the paper's; the top k then follow the Plackett-Luce distribution.
-        ``"sum-of-gamma"``: for subsets of K elements, such that any K perturbations add up to a Gumbel(0, 1)
-        variable (Niepert, Minervini and Franceschi 2021). Each is smaller than a Gumbel one, so samples are
-        closer to the most probable choice; ``benchmarks/estimators.py`` prints how far from p(z; theta).
-        ``"gaussian"``: standard normal times the standard deviation of the graph's weights; with
-        ``scale=0.1`` what the authors' code uses at test time.
-        ``"none"``: the most probable choice, ties broken at random.
+        ``"gumbel"`` (:func:`gumbel`), ``"sum-of-gamma"`` (:class:`SumOfGamma`), ``"gaussian"``
+        (:func:`gaussian`), ``"none"``, or a custom distribution: a function ``(problem, weights, uniform) ->
+        noise`` or its ``"module:name"``. It gets the detached weights of shape ``[elements, m]`` and returns
+        noise of the same shape. ``uniform(i)`` gives the i-th tensor of independent uniform numbers of that
+        shape; noise made of these is reproducible. If the function has a ``check(problem)``, it is called to
+        refuse a policy.
     scale
         The factor s of the noise.
-    temperature
-        The divisor :math:`\tau` of the weights.
-    terms
-        Number of summands that approximate the sum-of-gamma distribution.
 
     Examples
     --------
-    >>> Noise("gaussian", scale=0.1).kind
-    'gaussian'
+    >>> Noise("gaussian", scale=0.1)
+    Noise(kind='gaussian', scale=0.1)
+    >>> Noise(lambda problem, weights, uniform: uniform(0) - 0.5).scale
+    1.0
     """
 
-    kind: Kind = "gumbel"
+    kind: str | Distribution = "gumbel"
     scale: float = 1.0
-    temperature: float = 1.0
-    terms: int = 10
 
     def __post_init__(self) -> None:
-        kinds = ("gumbel", "sum-of-gamma", "gaussian", "none")
-        if self.kind not in kinds:
-            raise OsanError(f"noise: kind must be one of {', '.join(kinds)}, not {self.kind!r}")
-        if not self.scale >= 0 or not self.temperature > 0 or self.terms < 1:
+        if not callable(self.distribution) or isinstance(self.distribution, type):
             raise OsanError(
-                "noise: scale must be at least 0, temperature above 0 and terms at least 1, "
-                f"not {self.scale!r}, {self.temperature!r} and {self.terms!r}"
+                f"noise: expected a function (problem, weights, uniform) -> noise, got {self.kind!r}"
             )
+        if not self.scale >= 0:
+            raise OsanError(f"noise: expected a scale of at least 0, got {self.scale!r}")
+
+    @property
+    def distribution(self) -> Distribution:
+        """The function behind ``kind``."""
+        found: Distribution = resolve(self.kind, NOISES, "noise")
+        return found
+
+    @property
+    def is_gumbel(self) -> bool:
+        """Whether this is Gumbel noise of a scale above 0, whose probabilities are known."""
+        return self.distribution is gumbel and self.scale > 0
 
     def check(self, problem: Problem) -> None:
-        """Refuse noise that has no meaning for a policy."""
-        if self.kind == "sum-of-gamma" and not problem.policy.is_subset:
-            raise OsanError(
-                f"noise: sum-of-gamma is for choices of a fixed size; policy {str(problem.policy)!r} has "
-                "none, use 'gumbel'"
-            )
+        """Refuse a policy that the noise has no meaning for."""
+        check = getattr(self.distribution, "check", None)
+        if check is not None:
+            check(problem)
 
-    def draw(self, problem: Problem, weights: Tensor, randomness: Randomness, stream: int) -> Tensor:
-        r"""The perturbation :math:`s \epsilon` of weights of shape ``[elements, m]``."""
-        if self.kind == "none":
-            return torch.zeros_like(weights)
-
-        ground, channels = problem.ground, weights.size(1)
+    def draw(self, problem: Problem, weights: Tensor, randomness: Randomness, draw: int = 0) -> Tensor:
+        r"""The perturbation :math:`s \epsilon` of weights of shape ``[elements, m]``, same shape."""
 
         def uniform(part: int = 0) -> Tensor:
-            # The parts of a draw lie far apart from the small stream numbers of the caller.
-            return randomness.uniform(ground, channels, stream + 1024 * part)
+            return randomness.uniform(problem.ground, weights.size(1), NOISE, draw, part)
 
-        if self.kind == "gumbel":
-            noise = -torch.log(-torch.log(uniform()))
-        elif self.kind == "gaussian":
-            noise = _normal(uniform(0), uniform(1)) * _deviation(problem, weights.detach())
-        else:
-            chosen = problem.keep[ground.graph].clamp(min=1).unsqueeze(1).double()
-            noise = torch.full_like(weights, -math.log(self.terms), dtype=torch.float64)
-            for term in range(1, self.terms + 1):
-                first = (term - 1) * (3 * _TRIES + 1)
-                parts = [uniform(first + part) for part in range(3 * _TRIES + 1)]
-                noise = noise + _gamma(1 / chosen, parts) * chosen / term
-            noise = noise / chosen
+        noise = self.distribution(problem, weights.detach(), uniform)
+        if not isinstance(noise, Tensor) or noise.shape != weights.shape:
+            given = f"shape {list(noise.shape)}" if isinstance(noise, Tensor) else type(noise).__name__
+            raise OsanError(
+                f"noise: expected {self.kind!r} to return shape {list(weights.shape)}, got {given}"
+            )
         return self.scale * noise.to(weights.dtype)
+
+
+def make_noise(noise: Any = None, scale: float | None = None) -> Noise:
+    """A noise from an object, a name or ``"module:name"``; Gumbel noise for ``None``.
+
+    Parameters
+    ----------
+    noise
+        A :class:`Noise`, which is used as it is; a subclass of it; or what :class:`Noise` takes as ``kind``.
+    scale
+        The factor of the noise; 1 if missing.
+
+    Examples
+    --------
+    >>> make_noise("gaussian", 0.1)
+    Noise(kind='gaussian', scale=0.1)
+    """
+    found = resolve(noise, NOISES, "noise")
+    options = {} if scale is None else {"scale": scale}
+    if isinstance(found, type) and issubclass(found, Noise):
+        return found(**options)
+    if isinstance(found, Noise):
+        if scale is not None:
+            raise OsanError(f"noise: expected no scale for {noise!r}, which has one, got {scale!r}")
+        return found
+    return Noise(**options) if noise is None else Noise(noise, **options)
 
 
 def _normal(first: Tensor, second: Tensor) -> Tensor:
@@ -100,11 +186,16 @@ def _normal(first: Tensor, second: Tensor) -> Tensor:
 
 
 def _deviation(problem: Problem, weights: Tensor) -> Tensor:
-    """Standard deviation of all weights of the graph of each element, shape ``[elements, 1]``."""
-    ground = problem.ground
-    number = (ground.sizes * weights.size(1)).clamp(min=1).unsqueeze(1)
+    """Standard deviation of all weights of the graph of each element, shape ``[elements, 1]``.
+
+    Masked elements, of weight minus infinity, do not count.
+    """
+    ground, masked = problem.ground, weights.isinf()
+    number = ground.sizes * weights.size(1) - ground.sum_per_graph(masked.long()).sum(1)
+    number = number.clamp(min=1).unsqueeze(1)
+    weights = torch.where(masked, 0.0, weights)
     mean = ground.sum_per_graph(weights).sum(1, keepdim=True) / number
-    centered = weights - mean[ground.graph]
+    centered = torch.where(masked, 0.0, weights - mean[ground.graph])
     variance = ground.sum_per_graph(centered.square()).sum(1, keepdim=True) / number
     return variance.sqrt()[ground.graph]
 
@@ -112,8 +203,8 @@ def _deviation(problem: Problem, weights: Tensor) -> Tensor:
 def _gamma(shape: Tensor, uniforms: list[Tensor]) -> Tensor:
     """Gamma(shape, 1) for shapes of at most 1: Marsaglia and Tsang (2000) on shape + 1, then boosted.
 
-    All tries are made at once and the first accepted one is taken, so nothing is read back from the device;
-    that none of eight is accepted has probability below 1e-10.
+    All attempts are made at once and the first accepted one is taken, so nothing is read back from the
+    device. The probability that none of eight is accepted is below 1e-10.
     """
     d = shape + 1 - 1 / 3
     c = 1 / torch.sqrt(9 * d)

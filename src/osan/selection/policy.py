@@ -1,28 +1,29 @@
-"""Policies: what a subgraph is made of, and what is done with it, in one readable line."""
+"""Policies: what a subgraph is made of and what is done with it, in one readable line."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, cast
+import sys
+from dataclasses import dataclass, replace
+from typing import Literal, cast, get_args
 
 from osan.errors import OsanError
+from osan.selection.kinds import KINDS, kind_named
+from osan.selection.problem import Problem
+from osan.words import Operation
 
-Operation = Literal["delete", "select", "mark"]
-What = Literal["vertex", "edge", "ego", "tree"]
-EgoWeight = Literal["mean", "sum", "root"]
-
-_GRAMMAR = re.compile(
-    r"(?P<cover>cover )?"
-    r"(?:(?P<tree>tree)"
-    r"|(?P<operation>delete|select|mark) "
-    r"(?:(?P<ego>\d+)-ego(?: by (?P<by>mean|sum|root))?|(?P<size>\d+) (?P<what>vertex|vertices|edges?)))"
-    r"(?P<ordered> ordered)?"
-    r"(?: x (?P<count>\d+|all))?"
+# Words of a text are separated by spaces, those of a slug by hyphens.
+_GRAMMAR = (
+    r"(?P<cover>cover{s})?(?:(?P<operation>delete|select|mark){s})?"
+    r"(?:(?P<size>\d+)(?P<join>[ -]))?(?P<noun>{n})"
+    r"(?:{s}by{s}(?P<by>\w+))?(?P<ordered>{s}ordered)?"
 )
+_TEXT = re.compile(_GRAMMAR.format(s=" ", n=r"[^ ]+") + r"(?: x (?P<count>\d+|all))?")
+_SLUG = re.compile(_GRAMMAR.format(s="-", n=r".+?"))
 _FORMS = (
     "'delete 1 vertex', 'select 20 edges', 'delete 2-ego', 'select 7-ego by root', 'tree', "
-    "'cover delete 3 vertices', 'mark 2 vertices ordered', each with ' x 3' for three subgraphs or ' x all'"
+    "'cover delete 3 vertices', 'mark 2 vertices ordered' or 'select module:Name', followed by ' x 3' for "
+    "three subgraphs or ' x all'"
 )
 
 
@@ -31,7 +32,7 @@ class Policy:
     r"""What is chosen, how much of it, and what is done with it.
 
     A weight :math:`\theta_{ij}` says how much vertex (or edge) j should be *part of* the i-th subgraph
-    (paper, section "Data-driven Subgraph-enhanced GNNs"), so ``delete k`` keeps the n - k largest weights
+    (paper, section "Data-driven Subgraph-enhanced GNNs"). So ``delete k`` keeps the n - k largest weights
     and ``select k`` keeps the k largest; ``mark k`` keeps the graph and marks the k largest.
 
     Parameters
@@ -39,16 +40,18 @@ class Policy:
     operation
         ``"delete"``, ``"select"`` or ``"mark"`` (vertices only); a tree is always selected.
     what
-        ``"vertex"``, ``"edge"``, ``"ego"`` (all vertices within ``size`` hops of a center) or ``"tree"``
-        (a maximum spanning tree, or forest where the graph is not connected).
+        ``"vertex"``, ``"edge"``, ``"ego"`` (all vertices within ``size`` hops of a center), ``"tree"`` (a
+        maximum spanning tree, or forest if the graph is not connected), or a custom kind: a subclass of
+        :class:`~osan.selection.Problem` or its ``"module:Name"``.
     size
-        How many vertices or edges, or the radius of the ego-net; 0 for ``"tree"``, which has none.
+        How many vertices or edges, or the radius of the ego-net; 0 for kinds without a size, such as trees.
     ordered
-        Rank what is kept (vertices only): the vertex of rank r among K kept ones has value K + 1 - r.
+        Rank what is kept (vertices only): the vertex of rank r among K has the value K + 1 - r.
     cover
         Choose the subgraphs jointly, so that every vertex is part of at least one of them.
     by
-        The weight of an ego-net: ``"mean"`` or ``"sum"`` over its vertices, or that of its ``"root"`` alone.
+        The weight of an ego-net: ``"mean"`` or ``"sum"`` over its vertices, or that of its ``"root"``. Empty
+        for the default of the kind.
     count
         The number m of subgraphs per graph, or ``"all"`` for every subgraph of this kind.
 
@@ -64,41 +67,37 @@ class Policy:
     """
 
     operation: Operation = "select"
-    what: What = "vertex"
+    what: str | type[Problem] = "vertex"
     size: int = 0
     ordered: bool = False
     cover: bool = False
-    by: EgoWeight = "mean"
+    by: str = ""
     count: int | Literal["all"] = 1
 
     def __post_init__(self) -> None:
-        _one_of("operation", self.operation, ("delete", "select", "mark"))
-        _one_of("what", self.what, ("vertex", "edge", "ego", "tree"))
-        _one_of("by", self.by, ("mean", "sum", "root"))
-        least = 0 if self.what == "tree" else 1
-        if not _is_integer(self.size) or self.size < least or (self.what == "tree" and self.size != 0):
-            allowed = "0, since a tree has no size" if self.what == "tree" else "an integer of at least 1"
-            raise OsanError(f"policy: size of a {self.what} policy must be {allowed}, not {self.size!r}")
-        if self.count != "all" and (not _is_integer(self.count) or self.count < 1):
+        kind = self.kind
+        _check("operation", self.operation, get_args(Operation))
+        if kind.sized and not (_is_integer(self.size) and self.size >= 1):
+            raise OsanError(f"policy: expected a size of at least 1 for {self._described}, got {self.size!r}")
+        if not kind.sized and self.size != 0:
+            raise OsanError(f"policy: expected no size (0) for {self._described}, got {self.size!r}")
+        if self.operation not in kind.operations:
+            allowed = " or ".join(map(repr, kind.operations))
+            raise OsanError(f"policy: expected {allowed} for {self._described}, got {self.operation!r}")
+        if self.count != "all" and not (_is_integer(self.count) and self.count >= 1):
             raise OsanError(
-                f"policy: count (subgraphs per graph) must be 'all' or at least 1, not {self.count!r}"
+                f"policy: expected 'all' or at least 1 for count (subgraphs per graph), got {self.count!r}"
             )
-        if self.what == "tree" and self.operation != "select":
-            raise OsanError(f"policy: a tree can only be selected, not {self.operation!r}")
-        only_vertices = {
-            "operation 'mark'": self.operation == "mark",
-            "ordered": self.ordered,
-            "cover": self.cover,
-        }
-        for name, used in only_vertices.items():
-            if used and self.what != "vertex":
-                raise OsanError(f"policy: {name} is for vertices only, not for what={self.what!r}")
-        if self.cover and (self.ordered or self.operation == "mark"):
-            raise OsanError(
-                "policy: cover goes with unordered 'delete' and 'select', not with order or marks"
-            )
-        if self.by != "mean" and self.what != "ego":
-            raise OsanError(f"policy: by={self.by!r} weighs ego-nets; what={self.what!r} has none")
+        if self.ordered and not kind.orders:
+            raise OsanError(f"policy: expected an unordered policy for {self._described}, got ordered=True")
+        if self.by and not kind.by:
+            raise OsanError(f"policy: expected no by for {self._described}, got by={self.by!r}")
+        if kind.by:
+            # One value for the default, so that equal policies compare equal.
+            object.__setattr__(self, "by", self.by or kind.by[0])
+            _check("by", self.by, kind.by)
+        if isinstance(self.what, type):
+            object.__setattr__(self, "what", _importable_name(self.what))
 
     @classmethod
     def parse(cls, text: str) -> Policy:
@@ -111,56 +110,116 @@ class Policy:
         >>> Policy.parse("delete vertices")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        osan.errors.OsanError: policy: 'delete vertices' is not understood; allowed are ...
+        osan.errors.OsanError: policy: expected a text such as 'delete 1 vertex', ... got 'delete vertices'
         """
-        match = _GRAMMAR.fullmatch(" ".join(text.lower().split()))
-        if match is None:
-            raise OsanError(f"policy: {text!r} is not understood; allowed are forms such as {_FORMS}")
-        what = "tree" if match["tree"] else "ego" if match["ego"] else match["what"][:4]
-        names = {"tree": "tree", "ego": "ego", "vert": "vertex", "edge": "edge"}
-        count = match["count"] or "1"
+        words = [word if ":" in word else word.lower() for word in text.split()]
+        found = _TEXT.fullmatch(" ".join(words))
+        policy = None if found is None else cls._read(found, joined=found["join"] == "-")
+        if found is None or policy is None:
+            raise OsanError(f"policy: expected a text such as {_FORMS}, got {text!r}")
+        count = found["count"] or "1"
+        return replace(policy, count="all" if count == "all" else int(count))
+
+    @classmethod
+    def of_slug(cls, slug: str, count: int | Literal["all"] = 1) -> Policy:
+        """Read what :attr:`slug` writes.
+
+        Examples
+        --------
+        >>> str(Policy.of_slug("select-7-ego-by-root", count=3))
+        'select 7-ego by root x 3'
+        """
+        found = _SLUG.fullmatch(slug)
+        policy = None if found is None else cls._read(found, joined=None)
+        if policy is None:
+            raise OsanError(f"policy: expected a key such as 'delete-1-vertex', got {slug!r}")
+        return replace(policy, count=count)
+
+    @classmethod
+    def _read(cls, found: re.Match[str], joined: bool | None) -> Policy | None:
+        """The policy of a match, with one subgraph; ``None`` if its words do not fit the kind."""
+        names = {name: noun for noun, kind in KINDS.items() for name in (noun, kind.plural)}
+        what = names.get(found["noun"], found["noun"])
+        if what not in KINDS and ":" not in what:
+            return None
+        kind = kind_named(what)
+        wrong_join = joined is not None and found["size"] is not None and joined != kind.hyphen
+        if kind.sized != (found["size"] is not None) or wrong_join:
+            return None
+        if found["operation"] is None and not kind.bare:
+            return None
         return cls(
-            operation=cast(Operation, match["operation"] or "select"),
-            what=cast(What, names[what]),
-            size=int(match["ego"] or match["size"] or 0),
-            ordered=match["ordered"] is not None,
-            cover=match["cover"] is not None,
-            by=cast(EgoWeight, match["by"] or "mean"),
-            count="all" if count == "all" else int(count),
+            operation=cast(Operation, found["operation"] or kind.operations[0]),
+            what=what,
+            size=int(found["size"] or 0),
+            ordered=found["ordered"] is not None,
+            cover=found["cover"] is not None,
+            by=found["by"] or "",
         )
 
     def __str__(self) -> str:
-        many = "" if self.size == 1 else "s"
-        noun = {
-            "vertex": f"{self.size} " + ("vertices" if many else "vertex"),
-            "edge": f"{self.size} edge{many}",
-            "ego": f"{self.size}-ego" + (f" by {self.by}" if self.by != "mean" else ""),
-            "tree": "tree",
-        }[self.what]
+        kind = self.kind
         words = [
             "cover" if self.cover else "",
-            "" if self.what == "tree" else self.operation,
-            noun,
+            "" if kind.bare else self.operation,
+            self._noun_phrase,
+            f"by {self.by}" if kind.by and self.by != kind.by[0] else "",
             "ordered" if self.ordered else "",
             "" if self.count == 1 else f"x {self.count}",
         ]
         return " ".join(word for word in words if word)
 
     @property
-    def weighs_edges(self) -> bool:
-        """Whether weights and choices have one row per edge rather than per vertex."""
-        return self.what in ("edge", "tree")
+    def slug(self) -> str:
+        """The text without the number of subgraphs, for names of files; :meth:`of_slug` reads it.
+
+        Examples
+        --------
+        >>> Policy.parse("delete 2 vertices ordered x 3").slug
+        'delete-2-vertices-ordered'
+        """
+        return str(replace(self, count=1)).replace(" ", "-")
 
     @property
-    def is_subset(self) -> bool:
-        """Whether each choice is a free subset (or ranking) of a given size, as in the paper's Z."""
-        return self.what in ("vertex", "edge") and not self.cover
+    def kind(self) -> type[Problem]:
+        """The class of the problems that the policy poses."""
+        return kind_named(self.what, self.cover)
+
+    @property
+    def weighs_edges(self) -> bool:
+        """Whether weights and choices have one row per edge rather than per vertex."""
+        return self.kind.weighs == "edge"
+
+    @property
+    def _noun(self) -> str:
+        return self.what if isinstance(self.what, str) else f"{self.what.__module__}:{self.what.__qualname__}"
+
+    @property
+    def _noun_phrase(self) -> str:
+        kind, noun = self.kind, self._noun
+        if not kind.sized:
+            return noun
+        if kind.hyphen:
+            return f"{self.size}-{noun}"
+        return f"{self.size} {kind.plural if self.size != 1 and noun in KINDS and kind.plural else noun}"
+
+    @property
+    def _described(self) -> str:
+        return ("a covering choice of " if self.cover else "") + repr(self._noun)
+
+
+def _importable_name(kind: type[Problem]) -> str | type[Problem]:
+    """The ``module:Name`` of a class if it leads back to the class, else the class itself."""
+    found: object = sys.modules.get(kind.__module__)
+    for part in kind.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return f"{kind.__module__}:{kind.__qualname__}" if found is kind else kind
 
 
 def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
+def _check(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise OsanError(f"policy: {name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+        raise OsanError(f"policy: expected {', '.join(map(repr, allowed))} for {name}, got {value!r}")

@@ -1,53 +1,110 @@
-"""A policy posed on a batch: the solver z*(theta) for all graphs and all channels at once."""
+"""What every kind of choice has in common: a ground set, a solver, and how a choice becomes a bag."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan.selection.cover import cover
-from osan.selection.ego import Balls, balls_of, ego
-from osan.selection.ground import GroundSet, undirected_edges, vertices
-from osan.selection.policy import Policy
-from osan.selection.topk import ranks, top
-from osan.selection.tree import spanning_forest
+from osan.bags import SubgraphBag, from_choice
+from osan.bags.choice import Agg
+from osan.errors import OsanError
+from osan.selection.ground import GroundSet
+from osan.words import Deleted, Operation
+
+if TYPE_CHECKING:
+    from osan.selection.policy import Policy
 
 
 @dataclass(frozen=True)
-class Problem:
-    r"""Find :math:`z^*(\theta) = \arg\max_{z \in Z} \langle z, \theta \rangle` on every graph of a batch.
+class Problem(ABC):
+    r"""A policy on a batch: find :math:`z^*(\theta) = \arg\max_{z \in Z} \langle z, \theta \rangle`.
+
+    There is one subclass for each kind of choice. A subclass has to define :meth:`solve`. It overrides
+    :meth:`of` if the solver needs more than the ground set, :meth:`bag` if the choice is not simply what the
+    subgraph consists of, and :meth:`every` if all subgraphs of its kind can be listed. To name a kind in a
+    policy's text, add it to :data:`~osan.selection.kinds.KINDS` or write ``module:Name``.
 
     Parameters
     ----------
     policy
-        Which choices Z holds.
+        Which choices Z contains.
     ground
-        The elements that are chosen from.
-    keep
-        How many elements of each graph a choice holds, shape ``[graphs]`` (vertex and edge policies).
-    balls
-        The ego-nets (ego policies).
-    ends
-        End vertices of each element, shape ``[2, elements]`` (trees).
-    num_vertices
-        Number of vertices of the batch (trees).
+        The elements to choose from.
+
+    Attributes
+    ----------
+    noun, plural
+        The words for it in a policy's text. A kind outside of ``KINDS`` has the noun ``module:Name``.
+    sized
+        Whether the text has a number: ``delete 2 vertices``, but ``tree``.
+    hyphen
+        Whether a hyphen joins the number and the noun: ``2-ego``.
+    bare
+        Whether the text leaves out the operation: ``tree``.
+    operations
+        The operations that make sense.
+    orders
+        Whether what is chosen can be ranked (``ordered``). The solver then has to give ranks.
+    by
+        The words that can follow ``by``, the default first; empty if there is no such option.
+    weighs
+        Whether weights and choices have one row per vertex or per edge.
+    masks
+        Whether weights may be minus infinity: such elements are chosen only if there are too few others.
+
+    Examples
+    --------
+    >>> import torch
+    >>> class Positive(Problem):
+    ...     sized = False
+    ...     def solve(self, weights, tie):
+    ...         return (weights > 0).to(weights.dtype)
+    >>> from osan.selection import Policy, Selection
+    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+    >>> select = Selection(Policy("select", Positive), noise="none")
+    >>> select(path, torch.tensor([[0.3], [-0.1], [0.5]])).choice.T
+    tensor([[1., 0., 1.]])
     """
 
     policy: Policy
     ground: GroundSet
-    keep: Tensor
-    balls: Balls | None = None
-    ends: Tensor | None = None
-    num_vertices: int = 0
 
+    noun: ClassVar[str] = ""
+    plural: ClassVar[str] = ""
+    sized: ClassVar[bool] = True
+    hyphen: ClassVar[bool] = False
+    bare: ClassVar[bool] = False
+    operations: ClassVar[tuple[Operation, ...]] = ("delete", "select", "mark")
+    orders: ClassVar[bool] = False
+    by: ClassVar[tuple[str, ...]] = ()
+    weighs: ClassVar[Literal["vertex", "edge"]] = "vertex"
+    masks: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data) -> Problem:
+        """The problem that a policy poses on a batch."""
+        return cls(policy, cls.ground_of(batch))
+
+    @classmethod
+    def ground_of(cls, batch: Data) -> GroundSet:
+        """The elements that this kind weighs."""
+        return GroundSet.edges(batch) if cls.weighs == "edge" else GroundSet.vertices(batch)
+
+    @abstractmethod
     def solve(self, weights: Tensor, tie: Tensor) -> Tensor:
-        """The best choice for weights of shape ``[elements, m]``.
+        """The best choice.
 
-        Equal weights are put in the order of ``tie``, random numbers of the same shape, so that sizes are
-        exact and the answer does not depend on the numbering.
+        Parameters
+        ----------
+        weights
+            Shape ``[elements, m]``, without gradients.
+        tie
+            Random numbers of the same shape. They order equal weights, so that sizes are exact and the answer
+            does not depend on the numbering.
 
         Returns
         -------
@@ -55,40 +112,50 @@ class Problem:
             Float choice of shape ``[elements, m]``: 0 for what is not part of the subgraph, otherwise 1, or
             K + 1 - r for rank r among K.
         """
-        policy, ground = self.policy, self.ground
-        weights = weights.detach()
-        if policy.cover:
-            return cover(weights, tie, ground, self.keep)
-        if self.balls is not None:
-            return ego(weights, tie, ground, self.balls, delete=policy.operation == "delete", by=policy.by)
-        if self.ends is not None:
-            return spanning_forest(weights, tie, self.ends, self.num_vertices)
-        return top(ranks(weights, tie, ground), self.keep[ground.graph], policy.ordered).to(weights.dtype)
+
+    def bag(
+        self,
+        batch: Data,
+        choice: Tensor,
+        *,
+        deleted: Deleted = "masked",
+        whole_graph: bool = False,
+        agg: Agg = "mean",
+    ) -> SubgraphBag:
+        """The bag of a choice.
+
+        Parameters
+        ----------
+        batch
+            The graphs.
+        choice
+            One row per vertex, or per column of ``edge_index``; shape ``[rows, m]``.
+        deleted, whole_graph, agg
+            See :func:`osan.bags.from_choice`.
+        """
+        return from_choice(
+            batch,
+            choice,
+            what=self.weighs,
+            operation=self.policy.operation,
+            ordered=self.policy.ordered,
+            deleted=deleted,
+            whole_graph=whole_graph,
+            agg=agg,
+            symmetric=True,  # rows of an edge come from one element
+        )
+
+    @classmethod
+    def every(
+        cls, policy: Policy, batch: Data, *, deleted: Deleted = "masked", whole_graph: bool = False
+    ) -> SubgraphBag:
+        """The bag of all subgraphs of this kind, for policies ``x all``."""
+        raise not_enumerable(policy)
 
 
-@torch.compiler.disable  # sizes depend on values: nothing to compile
-def pose(policy: Policy, batch: Data) -> Problem:
-    """Pose a policy on a batch.
-
-    A vertex policy that would delete all vertices of a graph keeps one, one that would select more than there
-    are keeps all; edges may all be deleted. A graph without edges has an empty edge choice.
-
-    Examples
-    --------
-    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
-    >>> problem = pose(Policy.parse("delete 1 vertex ordered"), path)
-    >>> problem.solve(torch.tensor([[0.3], [0.1], [0.5]]), torch.zeros(3, 1)).T
-    tensor([[1., 0., 2.]])
-    """
-    ground = undirected_edges(batch) if policy.weighs_edges else vertices(batch)
-    least = 0 if policy.weighs_edges else 1
-    if policy.operation == "delete":
-        keep = torch.minimum((ground.sizes - policy.size).clamp(min=least), ground.sizes)
-    else:
-        keep = ground.sizes.clamp(max=policy.size)
-    if policy.what == "ego":
-        return Problem(policy, ground, keep, balls=balls_of(batch.edge_index, batch.num_nodes, policy.size))
-    if policy.what == "tree":
-        ends = ground.pick(batch.edge_index.sort(dim=0).values)
-        return Problem(policy, ground, keep, ends=ends, num_vertices=batch.num_nodes)
-    return Problem(policy, ground, keep)
+def not_enumerable(policy: Policy) -> OsanError:
+    """The error for a policy ``x all`` whose subgraphs are not listed."""
+    return OsanError(
+        "policy: expected vertices, edges or ego-nets without order or cover for 'x all', "
+        f"got {str(policy)!r}; use a number such as 'x 3'"
+    )

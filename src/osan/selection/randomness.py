@@ -1,4 +1,4 @@
-"""Counter-based random numbers, so that the noise of a graph depends on the seed and the graph alone."""
+"""Counter-based random numbers: the noise of a graph depends only on the seed and the graph."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.bags.layout import graph_index
 from osan.errors import OsanError
-from osan.selection.ground import GroundSet, graph_index
+from osan.selection.ground import GroundSet
+
+# What random numbers are used for.
+TIE, NOISE = 0, 1
 
 # Constants of splitmix64 (Steele, Lea and Flood 2014), written as signed 64-bit integers.
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
@@ -19,16 +23,17 @@ _SECOND = 0x94D049BB133111EB - (1 << 64)
 
 @dataclass(frozen=True)
 class Randomness:
-    """A source of uniform numbers addressed by (seed, sample, graph, element, channel, stream).
+    """A source of uniform numbers, each with an address.
 
-    Every number is a hash (splitmix64) of its address: there is no state to advance, so a graph gets the same
-    numbers wherever it stands in a batch, and drawing on any device gives the same result. Numbers are
-    independent and alike over the elements of a graph, so distributions do not depend on their numbering.
+    The address is (seed, sample, graph, element, channel, purpose, draw, part), and the number is a hash
+    (splitmix64) of it. There is no state: a graph gets the same numbers
+    at any position in a batch and on any device. Numbers are independent and identically distributed over
+    the elements of a graph, so distributions do not depend on the numbering.
 
     Parameters
     ----------
     seed
-        Integer tensor of no dimension.
+        Integer tensor without dimensions.
     graph_id
         An integer per graph, shape ``[graphs]``; graphs with the same id get the same numbers.
     sample
@@ -38,8 +43,7 @@ class Randomness:
     --------
     >>> pair = Data(edge_index=torch.tensor([[0, 1], [1, 0]]), num_nodes=2)
     >>> randomness = Randomness.of(pair, seed=7)
-    >>> from osan.selection.ground import vertices
-    >>> randomness.uniform(vertices(pair), channels=3, stream=0).shape
+    >>> randomness.uniform(GroundSet.vertices(pair), 3, TIE).shape
     torch.Size([2, 3])
     """
 
@@ -54,10 +58,10 @@ class Randomness:
         Parameters
         ----------
         batch
-            Its attribute ``graph_id`` (shape ``[graphs]``), where present, names the graphs; otherwise their
-            places in the batch do, and results are reproducible for equal batches only.
+            Its attribute ``graph_id`` (shape ``[graphs]``) identifies the graphs. Without it their positions
+            in the batch do, and results are reproducible for equal batches only.
         seed
-            ``None`` draws a fresh seed from torch's global generator, as training wants it.
+            ``None`` draws a fresh seed from torch's global generator, as in training.
         """
         device = batch.edge_index.device
         if seed is None:
@@ -71,19 +75,37 @@ class Randomness:
         elif not isinstance(graph_id, Tensor) or graph_id.shape != (graphs,) or graph_id.is_floating_point():
             tensor = isinstance(graph_id, Tensor)
             given = f"{graph_id.dtype} of shape {list(graph_id.shape)}" if tensor else repr(graph_id)[:60]
-            raise OsanError(f"batch.graph_id: expected one integer per graph, shape [{graphs}], not {given}")
+            raise OsanError(f"batch.graph_id: expected one integer per graph, shape [{graphs}], got {given}")
         return cls(key, graph_id)
 
     def repeat(self, sample: int) -> Randomness:
         """The same source for another repetition."""
         return replace(self, sample=sample)
 
-    def uniform(self, ground: GroundSet, channels: int, stream: int) -> Tensor:
+    def uniform(self, ground: GroundSet, channels: int, purpose: int, draw: int = 0, part: int = 0) -> Tensor:
         """Float64 numbers strictly between 0 and 1, of shape ``[elements, channels]``.
 
-        ``stream`` tells apart what the numbers are used for: different streams are independent.
+        Parameters
+        ----------
+        ground
+            The elements.
+        channels
+            The number of columns.
+        purpose
+            What the numbers are for: ``TIE`` or ``NOISE``, or another integer from 2 for something else.
+        draw
+            Which of several draws this is.
+        part
+            Which of several numbers of one draw this is.
+
+        Numbers of different purpose, draw or part are independent.
         """
+        # Purposes 0 and 1 and the first 512 draws share one counter without overlap: 2 * 512 = 1024. What is
+        # beyond is hashed in separately, so that no two addresses collide.
+        stream = purpose % 2 + 2 * (draw % 512) + 1024 * part
         key = _mix(_mix(self.seed + _counter(self.sample)) + _counter(stream))
+        if purpose >= 2 or draw >= 512:
+            key = _mix(_mix(key + _counter(purpose // 2)) + _counter(draw // 512))
         key = _mix(key ^ _mix(self.graph_id + _GOLDEN))
         key = _mix(key[ground.graph] + _GOLDEN * (ground.position + 1))
         channel = torch.arange(1, channels + 1, device=key.device)
@@ -104,5 +126,5 @@ def _mix(bits: Tensor) -> Tensor:
 
 
 def _shift(bits: Tensor, by: int) -> Tensor:
-    """Shift to the right and fill with zeros (torch's own shift repeats the sign)."""
+    """Shift to the right and fill with zeros (torch fills with the sign)."""
     return (bits >> by) & ((1 << (64 - by)) - 1)

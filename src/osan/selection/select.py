@@ -1,8 +1,7 @@
-"""Selection: a policy, an estimator and a noise, ready to turn weights into choices."""
+"""Selection: a policy, an estimator and a noise that turn weights into choices."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -11,14 +10,12 @@ from torch_geometric.data import Data
 
 from osan.errors import OsanError
 from osan.selection.estimator import Draw, Estimator
-from osan.selection.imle import IMLE
-from osan.selection.noise import Noise
+from osan.selection.estimators import make_estimator
+from osan.selection.kinds import problem_for
+from osan.selection.noise import Distribution, Noise, make_noise
 from osan.selection.policy import Policy
-from osan.selection.problem import Problem, pose
+from osan.selection.problem import Problem
 from osan.selection.randomness import Randomness
-from osan.selection.relaxed import SIMPLE, ScoreFunction, StraightThrough
-
-Pose = Callable[[Policy, Data], Problem]
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Selected:
     problem
         What the choice solves.
     log_prob
-        Log-probability of each choice, shape ``[graphs, m]``, where the estimator uses it.
+        Log-probability of each choice, shape ``[graphs, m]``, if the estimator uses it.
     """
 
     choice: Tensor
@@ -42,26 +39,27 @@ class Selected:
 
 
 class Selection(nn.Module):
-    """Draw choices for weights, with gradients (paper, section "Data-driven Subgraph-enhanced GNNs").
+    r"""Draw choices for weights, with gradients (paper, section "Data-driven Subgraph-enhanced GNNs").
+
+    .. math:: z = z^*(\theta / \tau + s \epsilon), \quad \epsilon \sim \rho
 
     Parameters
     ----------
     policy
         A :class:`~osan.selection.policy.Policy` or its text.
     estimator
-        Says what gradient the weights get; the paper's :class:`~osan.selection.imle.IMLE` by default.
+        Defines the gradient of the weights: an :class:`~osan.selection.estimator.Estimator`, a name in
+        ``ESTIMATORS`` or ``"module:name"``; the paper's :class:`~osan.selection.imle.IMLE` by default.
     noise
-        Perturbs the weights; Gumbel(0, 1) by default.
-    pose
-        How the policy is posed on a batch, for a policy of your own: from a policy and a batch to a
-        :class:`~osan.selection.Problem`; :func:`osan.selection.pose` by default. The policy then says what is
-        weighed, what is done with it and how many subgraphs there are. For estimators that need nothing but
-        a solver (I-MLE, adaptive I-MLE, ``Random``, your own).
+        Perturbs the weights: a :class:`~osan.selection.noise.Noise`, a name in ``NOISES``, a function or
+        ``"module:name"``; Gumbel(0, 1) by default.
+    temperature
+        The divisor :math:`\tau` of the weights.
 
     Examples
     --------
     >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
-    >>> select = Selection("select 2 vertices", noise=Noise("none"))
+    >>> select = Selection("select 2 vertices", noise="none")
     >>> select(path, torch.tensor([[0.3], [0.1], [0.5]])).choice.T
     tensor([[1., 0., 1.]])
     """
@@ -69,40 +67,18 @@ class Selection(nn.Module):
     def __init__(
         self,
         policy: Policy | str,
-        estimator: Estimator | None = None,
-        noise: Noise | None = None,
-        pose: Pose | None = None,
+        estimator: Estimator | type[Estimator] | str | None = None,
+        noise: Noise | Distribution | str | None = None,
+        *,
+        temperature: float = 1.0,
     ) -> None:
         super().__init__()
         self.policy = Policy.parse(policy) if isinstance(policy, str) else policy
-        if not isinstance(estimator, Estimator | None):
-            raise OsanError(f"estimator: expected an Estimator such as SIMPLE(), not {estimator!r}")
-        if not isinstance(noise, Noise | None):
-            raise OsanError(f"noise: expected a Noise such as Noise('gaussian'), not {noise!r}")
-        self.estimator = IMLE() if estimator is None else estimator
-        self.noise = Noise() if noise is None else noise
-        self.own_pose = pose
-        if pose is not None and isinstance(estimator, SIMPLE | StraightThrough | ScoreFunction):
-            raise OsanError(
-                f"pose: {type(estimator).__name__} is for subsets of a given size, not for choices of your "
-                "own; use IMLE, which needs a solver only"
-            )
-        if pose is not None and self.policy.count == "all":
-            raise OsanError(
-                "pose: with a policy 'x all' nothing is chosen; say how many subgraphs, as in 'x 3'"
-            )
-
-    def pose(self, batch: Data) -> Problem:
-        """The policy posed on a batch."""
-        if self.own_pose is None:
-            return pose(self.policy, batch)
-        problem = self.own_pose(self.policy, batch)
-        if not isinstance(problem, Problem):
-            raise OsanError(
-                "pose: expected a function from a policy and a batch to a Problem, but it gave "
-                f"{type(problem).__name__}"
-            )
-        return problem
+        self.estimator = make_estimator(estimator)
+        self.noise = make_noise(noise)
+        if not temperature > 0:
+            raise OsanError(f"temperature: expected a number above 0, got {temperature!r}")
+        self.temperature = temperature
 
     @torch.compiler.disable  # sizes depend on values: nothing to compile
     def forward(
@@ -120,27 +96,35 @@ class Selection(nn.Module):
         batch
             The graphs.
         weights
-            Shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index`` (the two directions of an
-            edge count by their mean).
+            Shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index`` (an edge has the mean
+            weight of its two directions). Minus infinity masks an element: it is chosen only if there are too
+            few others. Subsets and trees allow it; see also ``Estimator.masks``.
         randomness
             Fresh for every call by default.
         noise
             Another noise than that of training, for evaluation.
         problem
-            The policy posed on the batch, where it is at hand from an earlier call.
+            What :func:`~osan.selection.problem_for` gives for the batch, if it is known from an earlier call.
+
+        Raises
+        ------
+        OsanError
+            If the shape is wrong, or a weight is NaN or infinite; the message has the graph's position in
+            the batch.
         """
-        problem = self.pose(batch) if problem is None else problem
+        problem = problem_for(self.policy, batch) if problem is None else problem
         rows = problem.ground.num_rows
         if weights.dim() != 2 or weights.size(0) != rows or weights.size(1) < 1:
-            kind = "edges" if self.policy.weighs_edges else "vertices"
+            kind = "edges" if problem.weighs == "edge" else "vertices"
             raise OsanError(
                 f"weights: expected shape [{rows}, m] for {rows} {kind} and m of at least 1 subgraphs, "
-                f"not {list(weights.shape)}"
+                f"got {list(weights.shape)}"
             )
         noise = self.noise if noise is None else noise
         self.estimator.check(problem, noise)
         randomness = Randomness.of(batch) if randomness is None else randomness
-        scaled = problem.ground.gather(weights) / noise.temperature
+        scaled = problem.ground.gather(weights) / self.temperature
+        self._check_finite(scaled.detach(), problem)
         draw = self.estimator(problem, scaled, noise, randomness)
         if not isinstance(draw, Draw) or draw.choice.shape != scaled.shape:
             given = (
@@ -149,10 +133,31 @@ class Selection(nn.Module):
                 else type(draw).__name__
             )
             raise OsanError(
-                f"estimator: {type(self.estimator).__name__} must give Draw(choice) with a choice of shape "
-                f"{list(scaled.shape)}, [elements, m], not {given}"
+                f"estimator: expected {type(self.estimator).__name__} to return Draw(choice) with a choice "
+                f"of shape {list(scaled.shape)}, [elements, m], got {given}"
             )
         return Selected(problem.ground.spread(draw.choice), problem, draw.log_prob)
 
+    def _check_finite(self, weights: Tensor, problem: Problem) -> None:
+        """Refuse weights that would make the choice random without a word."""
+        if bool(weights.isfinite().all()):  # the only value that is read back from the device
+            return
+        masks = problem.masks and self.estimator.masks
+        wrong = ~weights.isfinite() & ~(weights.isneginf() & masks)
+        if not bool(wrong.any()):
+            return
+        row, column = wrong.nonzero()[0].tolist()
+        value, graph = weights[row, column].item(), int(problem.ground.graph[row])
+        reason = ""
+        if value == -torch.inf:
+            reason = (
+                f"; {type(self.estimator).__name__} with policy {str(self.policy)!r} cannot mask elements, "
+                "use IMLE and a policy of vertices, edges or trees"
+            )
+        raise OsanError(
+            f"weights: expected finite numbers, got {value:g} in graph {graph} of the batch, subgraph "
+            f"{column}{reason}"
+        )
+
     def extra_repr(self) -> str:
-        return f"policy={str(self.policy)!r}, noise={self.noise}"
+        return f"policy={str(self.policy)!r}, noise={self.noise}, temperature={self.temperature:g}"

@@ -12,10 +12,10 @@ _LOG_ZERO = -1e30
 
 
 def padded(values: Tensor, ground: GroundSet, place: Tensor, fill: float) -> Tensor:
-    """Lay out ``[elements, m]`` as ``[graphs, n, m]``, n the size of the largest graph.
+    """Lay out ``[elements, m]`` as ``[graphs, n, m]``, with n the size of the largest graph.
 
-    ``place`` of shape ``[elements, m]`` or ``[elements, 1]`` says where in its graph each value goes. The
-    size n is read off the shape of a count, so no value leaves the device.
+    ``place`` of shape ``[elements, m]`` or ``[elements, 1]`` is the position of each value in its graph. The
+    size n is the shape of a count, so no value is read back from the device.
     """
     largest = max(torch.bincount(ground.position).numel(), 1)
     rows = ground.graph.unsqueeze(1) * largest + place
@@ -23,8 +23,29 @@ def padded(values: Tensor, ground: GroundSet, place: Tensor, fill: float) -> Ten
     return dense.scatter(0, rows.expand_as(values), values).view(ground.num_graphs, largest, -1)
 
 
+def without_masks(weights: Tensor, ground: GroundSet) -> Tensor:
+    """Replace minus infinity by numbers so far below the rest of the graph that exp of the gap is 0.
+
+    Examples
+    --------
+    >>> ground = GroundSet(torch.tensor([0, 0]), torch.tensor([0, 1]), torch.tensor([2]))
+    >>> without_masks(torch.tensor([[3.0], [-torch.inf]]), ground).flatten().tolist()
+    [3.0, -997.0]
+    """
+    masked = weights.detach().isinf()
+    lowest = weights.new_zeros(ground.num_graphs, weights.size(1)).scatter_reduce(
+        0,
+        ground.graph.unsqueeze(1).expand_as(weights),
+        torch.where(masked, torch.inf, weights.detach()),
+        "amin",
+        include_self=False,
+    )
+    lowest = torch.where(lowest.isinf(), 0.0, lowest)  # all elements of the graph are masked
+    return torch.where(masked, lowest[ground.graph] - 1000, weights)
+
+
 def log_partitions(weights: Tensor, k: int) -> list[Tensor]:
-    """Logarithms of the elementary symmetric polynomials of exp(weights), from every place on.
+    """Logarithms of the elementary symmetric polynomials of exp(weights), from every position on.
 
     Parameters
     ----------

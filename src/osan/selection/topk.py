@@ -1,24 +1,160 @@
-"""The k largest weights of every graph and channel, in exact number and with random ties."""
+"""Subsets: the k largest weights of every graph and channel, with exact sizes and random ties."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
+from osan.bags import SubgraphBag, all_edges, all_subsets
 from osan.selection.ground import GroundSet
+from osan.selection.problem import Problem, not_enumerable
+from osan.words import Deleted, Operation
+
+if TYPE_CHECKING:
+    from osan.selection.policy import Policy
+
+
+@dataclass(frozen=True)
+class SubsetProblem(Problem):
+    """Choose the elements with the largest weights, a given number of them in each graph.
+
+    This is what the estimators for subsets (SIMPLE, straight-through, score function) work with. To choose
+    subsets of other sizes, subclass :class:`VertexProblem` or :class:`EdgeProblem` and override ``of``.
+
+    Parameters
+    ----------
+    policy, ground
+        See :class:`~osan.selection.problem.Problem`.
+    keep
+        How many elements of each graph a choice holds, shape ``[graphs]``.
+    most
+        An upper bound of :attr:`changed`. Read from ``keep`` if missing, which waits for the device.
+    """
+
+    keep: Tensor
+    most: int | None = None
+
+    masks: ClassVar[bool] = True
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the elements that matter are those left out."""
+        return self.policy.operation == "delete"
+
+    @property
+    def changed(self) -> Tensor:
+        """How many elements of each graph are selected or, if the policy deletes, left out."""
+        return self.ground.sizes - self.keep if self.deletes else self.keep
+
+    @property
+    def largest(self) -> int:
+        """An upper bound of :attr:`changed`."""
+        if self.most is not None:
+            return self.most
+        return int(self.changed.max()) if self.changed.numel() else 0
+
+    def solve(self, weights: Tensor, tie: Tensor) -> Tensor:
+        """The top elements; see :meth:`Problem.solve`."""
+        rank = ranks(weights, tie, self.ground)
+        return top(rank, self.keep[self.ground.graph], self.policy.ordered).to(weights.dtype)
+
+
+class VertexProblem(SubsetProblem):
+    """Delete, select or mark k vertices; they can be ordered.
+
+    Deleting all vertices of a graph keeps one. Selecting more than there are keeps all.
+
+    Examples
+    --------
+    >>> from osan.selection import Policy, problem_for
+    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+    >>> problem = problem_for(Policy.parse("delete 1 vertex ordered"), path)
+    >>> problem.solve(torch.tensor([[0.3], [0.1], [0.5]]), torch.zeros(3, 1)).T
+    tensor([[1., 0., 2.]])
+    """
+
+    noun: ClassVar[str] = "vertex"
+    plural: ClassVar[str] = "vertices"
+    orders: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data) -> Problem:
+        """The problem that a policy poses on a batch."""
+        ground = cls.ground_of(batch)
+        return cls(policy, ground, kept(policy, ground, least=1), policy.size)
+
+    @classmethod
+    def every(
+        cls, policy: Policy, batch: Data, *, deleted: Deleted = "masked", whole_graph: bool = False
+    ) -> SubgraphBag:
+        """The bag of all sets of k vertices."""
+        if policy.ordered:
+            raise not_enumerable(policy)
+        return all_subsets(
+            batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph
+        )
+
+
+class EdgeProblem(SubsetProblem):
+    """Delete or select k edges. All edges may be deleted; a graph without edges has an empty choice.
+
+    Examples
+    --------
+    >>> from osan.selection import Policy, problem_for
+    >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+    >>> problem_for(Policy.parse("delete 1 edge"), path).keep
+    tensor([1])
+    """
+
+    noun: ClassVar[str] = "edge"
+    plural: ClassVar[str] = "edges"
+    operations: ClassVar[tuple[Operation, ...]] = ("delete", "select")
+    weighs: ClassVar[Literal["vertex", "edge"]] = "edge"
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data) -> Problem:
+        """The problem that a policy poses on a batch."""
+        ground = cls.ground_of(batch)
+        return cls(policy, ground, kept(policy, ground, least=0), policy.size)
+
+    @classmethod
+    def every(
+        cls, policy: Policy, batch: Data, *, deleted: Deleted = "masked", whole_graph: bool = False
+    ) -> SubgraphBag:
+        """The bag of all sets of k edges."""
+        return all_edges(
+            batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph
+        )
+
+
+def kept(policy: Policy, ground: GroundSet, least: int) -> Tensor:
+    """How many elements of each graph are part of a subgraph, at least ``least`` where there are that many.
+
+    >>> from osan.selection import Policy
+    >>> ground = GroundSet(torch.tensor([0, 0, 0, 1]), torch.tensor([0, 1, 2, 0]), torch.tensor([3, 1]))
+    >>> kept(Policy.parse("delete 1 vertex"), ground, least=1)
+    tensor([2, 1])
+    """
+    if policy.operation == "delete":
+        return torch.minimum((ground.sizes - policy.size).clamp(min=least), ground.sizes)
+    return ground.sizes.clamp(max=policy.size)
 
 
 def ranks(weights: Tensor, tie: Tensor, ground: GroundSet) -> Tensor:
-    """Rank of each element among those of its graph, per channel: 0 for the largest weight.
+    """Rank of each element within its graph, for each channel: 0 for the largest weight.
 
-    Flat sorts of all graphs and channels at once. The paper counts O(n + k log k) for one graph by selecting
-    before sorting; a selection leaves ties to the position in memory and needs padding, and the sorts are a
-    negligible part of a training step (``benchmarks/selection_cost.py``), so they stay.
+    Sorts all graphs and channels at once. The paper counts O(n + k log k) for one graph by selecting before
+    sorting. Selection leaves ties to the memory layout and needs padding, and the sorts are a negligible
+    part of a training step (``benchmarks/selection_cost.py``).
 
     Parameters
     ----------
     weights, tie
-        Shape ``[elements, m]``; equal weights stand in the order of their ``tie``.
+        Shape ``[elements, m]``; ``tie`` orders equal weights.
     ground
         The graph of each element.
 
@@ -31,7 +167,7 @@ def ranks(weights: Tensor, tie: Tensor, ground: GroundSet) -> Tensor:
     order = torch.argsort(tie, dim=0)
     order = order.gather(0, torch.argsort(weights.gather(0, order), dim=0, descending=True, stable=True))
     order = order.gather(0, torch.argsort(ground.graph[order], dim=0, stable=True))
-    # Elements stand by graph both before and after sorting, so places within a graph are the same.
+    # Elements are grouped by graph both before and after sorting, so positions within a graph are the same.
     return torch.empty_like(order).scatter_(0, order, ground.position.unsqueeze(1).expand_as(order))
 
 

@@ -1,4 +1,4 @@
-"""From the settings of the data to a task, and what a network must know of it."""
+"""From the settings of the data to a task, and the facts of it that a network needs."""
 
 from __future__ import annotations
 
@@ -11,59 +11,40 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import Features, Normalization, Task, load, load_graphs, load_table, names
-from osan.data.table import has_column, is_table
+from osan.data import Features, Normalization, Task, load
+from osan.data.formats.table import has_column
+from osan.data.loading import content_of, find_path
+from osan.data.metrics import metrics_for
 from osan.errors import OsanError
-from osan.training.settings import Settings
-
-_METRICS = {
-    "regression": ("mae", "rmse"),
-    "binary": ("accuracy", "rocauc"),
-    "multiclass": ("accuracy",),
-}
+from osan.training.settings import CUSTOM, Settings
+from osan.words import Kind
 
 
-def load_task(settings: Settings, data: Path | None = None, rejected: Path | None = None) -> Task:
-    """The task that the settings name: a known dataset, a table of molecules, or a file of graphs.
+def load_task(
+    settings: Settings, data: Path | None = None, rejected: Path | None = None, task: Task | None = None
+) -> Task:
+    """Load the task of the settings: a known dataset, a table of molecules, or a file of graphs.
 
     Parameters
     ----------
     settings
-        Those of the run; the seed counts where ``data.fold`` is ``"seed"``.
+        The settings of the run; its seed determines the fold if ``data.fold`` is ``"seed"``.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     rejected
         Where to list the rows of a table that cannot be used.
+    task
+        A custom task instead; metric and limit of the settings apply to it as well.
     """
     wanted = settings.data
-    fold, seed = wanted.fold, wanted.seed
-    if fold == "seed":
-        fold, seed = settings.seed % 10, settings.seed // 10
-    chosen: dict[str, Any] = {
-        "split": wanted.split,
-        "fold": fold,
-        "seed": seed,
-        "validate_on_test": wanted.validate_on_test,
-    }
-    path = own_file(wanted.dataset)
-    if path is None:
-        task = load(wanted.dataset, data, **chosen, **wanted.options)
-    elif wanted.options:
-        raise OsanError(f"data.options: {path} has none, got {', '.join(wanted.options)}")
-    elif not is_table(path):
-        task = load_graphs(path, labels=wanted.labels, kind=wanted.kind, **chosen)
-    elif wanted.labels is not None:
-        raise OsanError(
-            f"data.labels: the targets of {path} are columns (data.targets), got {wanted.labels!r}"
-        )
-    else:
-        task = load_table(
-            path, wanted.smiles, wanted.targets or ["y"], kind=wanted.kind, rejected=rejected, **chosen
-        )
-    if wanted.metric is not None:
-        if wanted.metric not in _METRICS[task.kind]:
-            allowed = " or ".join(_METRICS[task.kind])
-            raise OsanError(f"data.metric: {task.kind} is scored by {allowed}, not by {wanted.metric}")
+    if wanted.dataset.startswith(f"{CUSTOM}:") and task is None:
+        raise OsanError("task: expected the custom task of the run, got none; pass it as task=")
+    if task is None:
+        task = _load(settings, data, rejected)
+    elif wanted.metric is not None:
+        if wanted.metric not in metrics_for(task.kind):
+            allowed = " or ".join(metrics_for(task.kind))
+            raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
         task = replace(task, metric=wanted.metric)
     if wanted.limit is None:
         return task
@@ -73,55 +54,62 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
     return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
 
 
-def own_file(dataset: str) -> Path | None:
-    """The file or folder that a dataset is; ``None`` if it is a name that is known.
-
-    Raises
-    ------
-    OsanError
-        If it is neither.
-    """
-    if dataset in names():
-        return None
-    path = Path(dataset)
-    if not dataset or not path.exists():
-        raise OsanError(f"data.dataset: {dataset!r} is neither a file nor one of {', '.join(names())}")
-    return path
+def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
+    """The task as it is stored."""
+    wanted = settings.data
+    fold, seed = wanted.fold, wanted.seed
+    if fold == "seed":
+        fold, seed = settings.seed % 10, settings.seed // 10
+    chosen: dict[str, Any] = {
+        "split": wanted.split,
+        "fold": fold,
+        "seed": seed,
+        "validate_on_test": wanted.validate_on_test,
+        "metric": wanted.metric,
+    }
+    path = find_path(wanted.dataset)
+    if path is not None:
+        chosen |= {"labels": wanted.labels, "kind": wanted.kind}
+        if content_of(path) == "table":
+            chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
+    for option in chosen.keys() & wanted.options.keys():
+        raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
+    return load(wanted.dataset, data, **chosen, **wanted.options)
 
 
 def located(settings: Settings) -> Settings:
-    """The same settings, from the current folder, with the paths of one's own files in full.
+    """The same settings with absolute paths of custom files.
 
     Raises
     ------
     OsanError
-        If the dataset is neither known nor a file.
+        If the dataset is neither a known name nor a file.
     """
-    wanted, path = settings.data, own_file(settings.data.dataset)
+    wanted, path = settings.data, find_path(settings.data.dataset)
     if path is None:
         return settings
     changes = {"data.dataset": str(path.resolve())}
     if wanted.labels is not None:
         changes["data.labels"] = str(Path(wanted.labels).resolve())
     split = wanted.split
-    # A column of the table has that name first.
-    if split and os.path.isfile(split) and not (is_table(path) and has_column(path, split)):
+    # A column of the table takes precedence over a file of that name.
+    if split and os.path.isfile(split) and not (content_of(path) == "table" and has_column(path, split)):
         changes["data.split"] = str(Path(split).resolve())
     return settings.changed(changes)
 
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What is needed of a task to build its network and read its predictions; stored beside the weights.
+    """The facts of a task that its network and predictions depend on; stored with the weights.
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
-    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalized, ``classes`` where
-    they have no names. ``fingerprint`` is that of the data the network was trained on, ``alphabets`` says
-    which labels of a file of graphs their codes stand for, ``split`` in words how the graphs were split.
+    vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
+    have no names. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a file
+    of graphs, ``split`` describes how the graphs were split.
     """
 
     dataset: str
-    kind: str
+    kind: Kind
     metric: str
     direction: str
     targets: tuple[str, ...]
@@ -170,13 +158,13 @@ class TaskInfo:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """A name for each class of ``"multiclass"``: its own, else its number."""
+        """A name for each class of ``"multiclass"``, by default its number."""
         return self.classes or tuple(map(str, range(self.num_targets)))
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that makes sense, that of the task first."""
-        return (self.metric, *(name for name in _METRICS[self.kind] if name != self.metric))
+        """Every metric that makes sense, the metric of the task first."""
+        return (self.metric, *(name for name in metrics_for(self.kind) if name != self.metric))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
@@ -184,7 +172,7 @@ class TaskInfo:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
-        """What :meth:`to_json` gave, after a passage through a file."""
+        """The inverse of :meth:`to_json`, after a passage through a file."""
         try:
             values: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
@@ -194,7 +182,7 @@ class TaskInfo:
                 values[name] = None if given is None else Features(tuple(given["sizes"]), given["width"])
             return cls(**values)
         except (TypeError, KeyError) as error:
-            raise OsanError(f"the description of the task is damaged: {error}") from error
+            raise OsanError(f"task: expected the facts of a task, got damaged ones ({error})") from error
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

@@ -1,19 +1,24 @@
 """Weisfeiler-Leman tests: 1-WL, k-WL, k-OSWL, vertex-subgraph k-OSWL and the tests of subgraph GNNs.
 
-No torch is needed. Colors are exact: a hash may propose a class, only comparison decides.
+No torch is needed. Colors are exact: a hash may propose a class, only comparison decides. The tests are
+listed in :data:`PLANS`; :mod:`osan.wl.theory` checks the paper's claims with them.
 """
 
 from osan.wl.coloring import Coloring
 from osan.wl.draw import draw
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
+from osan.wl.plans import PLANS, Plan, PlanBuilder
 from osan.wl.refine import distinguishes, refine
-from osan.wl.settings import Test
+from osan.wl.settings import WLTest
 
 __all__ = [
+    "PLANS",
     "Coloring",
     "CorpusRow",
+    "Plan",
+    "PlanBuilder",
     "Rung",
-    "Test",
+    "WLTest",
     "distinguishes",
     "draw",
     "ladder",

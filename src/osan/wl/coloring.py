@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from osan.wl.encode import Colors
-from osan.wl.settings import Test
+from osan.wl.settings import WLTest
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,26 +19,27 @@ class Coloring:
     test
         The test that was run.
     graph_colors
-        C(G): two graphs are told apart if and only if these differ.
+        C(G): the test separates two graphs if and only if these differ.
     vertex_colors
         C(v), one array per graph; ``None`` where the test forms no color of a vertex.
     subgraph_colors
         C(g), one array per graph; ``None`` where the test forms no color of a subgraph.
     colors
         What was refined, one array per graph: shape ``(n,)`` for 1-WL and ``"kernel"``, whose ego-nets start
-        anew in every round, ``(n, ..., n)`` for k-WL, else ``(subgraphs, n)`` with C(v, g), -1 where v is not
-        in g.
+        again in every round, ``(n, ..., n)`` for k-WL, else ``(subgraphs, n)`` with C(v, g), -1 where v is
+        not in g.
     subgraphs
-        The chosen vertices, edges or centers of each subgraph, one array ``(subgraphs, k)`` per graph.
+        The chosen vertices, edges or centers of each subgraph, one array ``(subgraphs, k)`` per graph; padded
+        with -1 where a graph has fewer than k.
     rounds
         After how many rounds the joint coloring was stable, or how many were run.
     stable
         Whether it is stable.
     history
-        ``colors`` after 0, 1, ..., ``rounds`` rounds, if asked for.
+        ``colors`` after 0, 1, ..., ``rounds`` rounds; ``None`` unless requested.
     """
 
-    test: Test
+    test: WLTest
     graph_colors: Colors
     vertex_colors: tuple[Colors, ...] | None
     subgraph_colors: tuple[Colors, ...] | None

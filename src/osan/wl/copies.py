@@ -1,21 +1,20 @@
-"""Copies (v, s): which subgraphs a test looks at, and the colors its refinement starts from."""
+"""Copies (v, s), vertex v seen in subgraph s: which subgraphs a test looks at, and their initial colors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from osan.wl import kernels
 from osan.wl.encode import Colors, Encoded, Ints, pointers
 from osan.wl.relabel import combine, relabel
-from osan.wl.settings import Test
 
-# Bytes per copy at the peak of a round: three colorings, a place, a hash and, when all differ, twice the
-# first places, the table of the relabeling and the one before it.
-BYTES_PER_COPY = 3 * 4 + 8 + 8 + 2 * 8 + 8 * 4 + 2 * 4
+if TYPE_CHECKING:
+    from osan.wl.settings import WLTest
 
 
 @dataclass(frozen=True)
@@ -27,93 +26,112 @@ class Copies:
     graph
         The graph of each subgraph, shape ``(S,)``.
     members
-        The chosen vertices or edges of each subgraph, shape ``(S, k)``.
+        The chosen vertices or edges of each subgraph, shape ``(S, k)``; padded with -1 where a graph has
+        fewer than k.
     subgraph_ptr
         Where each graph's subgraphs begin.
     copy_ptr
         Where each subgraph's copies begin, shape ``(S + 1,)``.
     edge_mode
         Which edges a subgraph has: 0 all, 1 all but its members, 2 only its members.
-    start
-        The colors to start from; -1 where the vertex is not in the subgraph.
     """
 
     graph: Ints
     members: Colors
     subgraph_ptr: Ints
     copy_ptr: Ints
-    edge_mode: int
-    start: Colors
+    edge_mode: int = 0
 
 
-def count_subgraphs(test: Test, n: int, m: int) -> int:
-    """How many subgraphs the test looks at in a graph with n vertices and m edges.
+def whole_graphs(encoded: Encoded) -> tuple[Copies, Colors]:
+    """Each graph as its only subgraph, and the initial colors: the labels."""
+    none = [np.empty((1, 0), dtype=np.int64)] * len(encoded.sizes)
+    return _copies(encoded, none), encoded.labels
 
-    >>> count_subgraphs(Test("oswl", k=2), n=5, m=0), count_subgraphs(Test("oswl", k=2, ordered=False), 5, 0)
+
+def count_chosen(test: WLTest, n: int, m: int) -> int:
+    """How many subgraphs the policy of a test gives for a graph with n vertices and m edges.
+
+    >>> from osan.wl import WLTest
+    >>> count_chosen(WLTest("oswl", k=2), n=5, m=0), count_chosen(WLTest("oswl", k=2, ordered=False), 5, 0)
     (25, 10)
     """
-    if test.name == "wl":
-        return 1
-    if test.name == "id":
-        return n**test.k
     if test.what == "ego":
         return n
     if test.ordered:
         return int(n**test.k)
-    return comb(m if test.what == "edge" else n, test.k)
+    total = m if test.what == "edge" else n
+    return comb(total, min(total, test.k))
 
 
-def memory_needed(test: Test, n: int, m: int) -> int:
-    """Bytes that refining one graph with n vertices and m edges takes at the peak."""
-    subgraphs = count_subgraphs(test, n, m)
-    # Only atomic types relative to a tuple look at all pairs of vertices.
-    relation = 4 * n * n if test.name != "wl" and test.ordered and test.k > 0 else 0
-    return subgraphs * (n * BYTES_PER_COPY + 8 * max(1, test.k) + 16) + relation + 64 * (n + 2 * m)
+def chosen_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
+    """The subgraphs of the test's policy, and the initial color of every copy: -1 where v is not in s."""
+    graphs = encoded.graphs
+    if test.what == "ego":
+        copies = _copies(encoded, [_tuples(g.num_vertices, 1) for g in graphs])
+        return copies, _ego_start(encoded, test, copies)
+    if test.ordered:
+        copies = _copies(encoded, [_tuples(g.num_vertices, test.k) for g in graphs])
+        return copies, _ordered_types(encoded, copies)
+    if test.what == "edge":
+        mode = 1 if test.operation == "delete" else 2
+        copies = _copies(encoded, [_subsets(g.num_edges, test.k) for g in graphs], mode)
+        start = labels_of(encoded, copies)
+        return copies, start if mode == 1 else _only(_touched(encoded, copies), start)
+    copies = _copies(encoded, [_subsets(g.num_vertices, test.k) for g in graphs])
+    labels, chosen = labels_of(encoded, copies), membership(copies)
+    if test.operation == "mark":
+        return copies, combine(labels, chosen)
+    return copies, _only(chosen == (test.operation == "select"), labels)
 
 
-def make_copies(encoded: Encoded, test: Test) -> Copies:
-    """Enumerate the subgraphs of ``test`` and give every copy its initial color (its atomic type)."""
-    members = [_members(test, g.num_vertices, g.num_edges) for g in encoded.graphs]
-    subgraph_ptr = pointers([len(rows) for rows in members])
-    graph = np.repeat(np.arange(len(members)), np.diff(subgraph_ptr))
-    chosen = np.concatenate(members).astype(np.int32)
-    if test.name == "id" and test.k > 1:
-        chosen, graph, subgraph_ptr = _only_walks(encoded, chosen, graph)
-    copies = Copies(
+def walk_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
+    """For every walk of k vertices the ego-net of its first vertex, the walk's vertices marked."""
+    rows = [_tuples(graph.num_vertices, test.k) for graph in encoded.graphs]
+    if test.k > 1:
+        rows = [_walks(encoded, i, tuples) for i, tuples in enumerate(rows)]
+    copies = _copies(encoded, rows)
+    return copies, _ego_start(encoded, test, copies)
+
+
+def _copies(encoded: Encoded, rows: list[Ints], edge_mode: int = 0) -> Copies:
+    """The copies of subgraphs that are given by their members, an array per graph."""
+    subgraph_ptr = pointers([len(part) for part in rows])
+    graph = np.repeat(np.arange(len(rows)), np.diff(subgraph_ptr))
+    return Copies(
         graph=graph,
-        members=chosen,
+        members=np.concatenate(rows).astype(np.int32),
         subgraph_ptr=subgraph_ptr,
         copy_ptr=pointers(encoded.sizes[graph]),
-        edge_mode=(1 if test.operation == "delete" else 2) if test.what == "edge" else 0,
-        start=np.empty(0, dtype=np.int32),
+        edge_mode=edge_mode,
     )
-    object.__setattr__(copies, "start", _start(encoded, test, copies))
-    return copies
 
 
-def _members(test: Test, n: int, m: int) -> Ints:
-    """The choices of one graph, a row each."""
-    k = 1 if test.what == "ego" and test.name != "id" else test.k
-    if test.name == "wl":
-        return np.empty((1, 0), dtype=np.int64)
-    if test.ordered or test.what == "ego":
-        digits = np.arange(n**k, dtype=np.int64)[:, None] // n ** np.arange(k - 1, -1, -1) if n else None
-        return digits % n if digits is not None else np.empty((int(k == 0), k), dtype=np.int64)
-    total = m if test.what == "edge" else n
-    flat = np.fromiter(chain.from_iterable(combinations(range(total), k)), np.int64, k * comb(total, k))
-    return flat.reshape(comb(total, k), k)
+def _tuples(n: int, k: int) -> Ints:
+    """All k-tuples over n vertices, in lexicographic order."""
+    if n == 0:
+        return np.empty((int(k == 0), k), dtype=np.int64)
+    return np.arange(n**k, dtype=np.int64)[:, None] // n ** np.arange(k - 1, -1, -1) % n
 
 
-def _only_walks(encoded: Encoded, members: Colors, graph: Ints) -> tuple[Colors, Ints, Ints]:
-    """Keep the tuples whose consecutive entries are joined by an edge (in either direction)."""
-    keep = np.ones(len(members), dtype=bool)
-    for i in range(members.shape[1] - 1):
-        keep &= _relation(encoded, graph, members[:, i], members[:, i + 1]) > 0
-    kept = graph[keep]
-    return members[keep], kept, pointers(np.bincount(kept, minlength=len(encoded.sizes)))
+def _subsets(total: int, k: int) -> Ints:
+    """All k-subsets of ``total`` things; where there are fewer than k, all of them, padded with -1."""
+    size = min(total, k)
+    count = comb(total, size)
+    flat = np.fromiter(chain.from_iterable(combinations(range(total), size)), np.int64, size * count)
+    return np.pad(flat.reshape(count, size), ((0, 0), (0, k - size)), constant_values=-1)
 
 
-def _relation(encoded: Encoded, graph: Ints, u: Colors, v: Colors) -> Colors:
+def _walks(encoded: Encoded, graph: int, tuples: Ints) -> Ints:
+    """The tuples whose consecutive entries are joined by an edge (in either direction)."""
+    keep = np.ones(len(tuples), dtype=bool)
+    of = np.full(len(tuples), graph)
+    for i in range(tuples.shape[1] - 1):
+        keep &= _relation(encoded, of, tuples[:, i], tuples[:, i + 1]) > 0
+    return tuples[keep]
+
+
+def _relation(encoded: Encoded, graph: Ints, u: Ints | Colors, v: Ints | Colors) -> Colors:
     place = encoded.relation_ptr[graph] + u.astype(np.int64) * encoded.sizes[graph] + v
     return encoded.relation[place]
 
@@ -129,33 +147,56 @@ def atomic_types(encoded: Encoded, graph: Ints, tuples: Colors) -> Colors:
     return types
 
 
-def _start(encoded: Encoded, test: Test, copies: Copies) -> Colors:
+def vertex_of(encoded: Encoded, copies: Copies) -> Ints:
+    """The vertex of the union behind each copy."""
     sizes = encoded.sizes[copies.graph]
-    vertex = np.arange(copies.copy_ptr[-1]) - np.repeat(copies.copy_ptr[:-1], sizes)
-    labels = encoded.labels[np.repeat(encoded.vertex_ptr[copies.graph], sizes) + vertex]
-    if test.name == "wl" or test.what == "edge":
-        return labels
-    if test.what == "ego":
-        inside = _ego(encoded, test, copies)
-        present = inside == 0 if test.operation == "delete" else inside == 1
-        if test.mark_center:
-            labels = combine(labels, _membership(copies, vertex, sizes))
-        return np.where(present, labels, -1).astype(np.int32)
-    if test.ordered:
-        return _ordered_types(encoded, copies, labels, sizes, vertex)
-    chosen = _membership(copies, vertex, sizes)
-    if test.operation == "mark":
-        return combine(labels, chosen)
-    return np.where(chosen == (test.operation == "select"), labels, -1).astype(np.int32)
+    first = np.repeat(encoded.vertex_ptr[copies.graph] - copies.copy_ptr[:-1], sizes)
+    return first + np.arange(copies.copy_ptr[-1])
 
 
-def _ordered_types(encoded: Encoded, copies: Copies, labels: Colors, sizes: Ints, vertex: Ints) -> Colors:
+def labels_of(encoded: Encoded, copies: Copies) -> Colors:
+    """The label of the vertex behind each copy."""
+    return encoded.labels[vertex_of(encoded, copies)]
+
+
+def membership(copies: Copies) -> Colors:
+    """1 where the vertex is among the members of its subgraph, else 0."""
+    chosen = np.zeros(copies.copy_ptr[-1], dtype=np.int32)
+    for column in range(copies.members.shape[1]):
+        member = copies.members[:, column]
+        chosen[(copies.copy_ptr[:-1] + member)[member >= 0]] = 1
+    return chosen
+
+
+def _only(present: np.ndarray[tuple[int], np.dtype[np.bool_]], colors: Colors) -> Colors:
+    """The colors where a vertex is present, -1 elsewhere."""
+    return np.where(present, colors, -1).astype(np.int32)
+
+
+def _touched(encoded: Encoded, copies: Copies) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether the vertex is an end of one of the edges that its subgraph consists of."""
+    touched = np.zeros(copies.copy_ptr[-1], dtype=bool)
+    edges = np.concatenate([graph.edges for graph in encoded.graphs])
+    for column in range(copies.members.shape[1]):
+        member = copies.members[:, column]
+        given = np.flatnonzero(member >= 0)
+        ends = edges[encoded.edge_ptr[copies.graph[given]] + member[given]]
+        touched[copies.copy_ptr[given][:, None] + ends] = True
+    return touched
+
+
+def _ordered_types(encoded: Encoded, copies: Copies) -> Colors:
     """atp(v, t(g)) for every copy."""
-    graph = np.repeat(copies.graph, sizes)
-    # The type of the tuple itself, then how v stands to itself and to each entry.
-    types = combine(labels, np.repeat(atomic_types(encoded, copies.graph, copies.members), sizes))
+    sizes = encoded.sizes[copies.graph]
+    vertex = vertex_of(encoded, copies)
+    # The type of the tuple itself, then the relation of v to itself and to each entry.
+    types = combine(
+        encoded.labels[vertex], np.repeat(atomic_types(encoded, copies.graph, copies.members), sizes)
+    )
     if (encoded.arc_target == _source(encoded)).any():
-        types = combine(types, _relation(encoded, graph, vertex.astype(np.int32), vertex.astype(np.int32)))
+        graph = np.repeat(copies.graph, sizes)
+        inside = vertex - encoded.vertex_ptr[graph]
+        types = combine(types, _relation(encoded, graph, inside, inside))
     for column in range(copies.members.shape[1]):
         words = kernels.relation_words(
             types,
@@ -177,17 +218,10 @@ def _source(encoded: Encoded) -> Ints:
     return np.repeat(np.arange(len(encoded.labels)) - first, np.diff(encoded.arc_ptr))
 
 
-def _membership(copies: Copies, vertex: Ints, sizes: Ints) -> Colors:
-    """1 where the vertex is among the members of its subgraph."""
-    chosen = np.zeros(len(vertex), dtype=np.int32)
-    for column in range(copies.members.shape[1]):
-        chosen[copies.copy_ptr[:-1] + copies.members[:, column]] = 1
-    return chosen
-
-
-def _ego(encoded: Encoded, test: Test, copies: Copies) -> Colors:
+def _ego_start(encoded: Encoded, test: WLTest, copies: Copies) -> Colors:
+    """Labels within ``hops`` of the first member (outside, if deleted), with marks if asked for."""
     hops = int(encoded.sizes.max(initial=0)) if test.hops is None else test.hops
-    return kernels.within_distance(
+    inside = kernels.within_distance(
         hops,
         encoded.sizes,
         copies.graph,
@@ -197,3 +231,7 @@ def _ego(encoded: Encoded, test: Test, copies: Copies) -> Colors:
         encoded.arc_ptr,
         encoded.arc_target,
     )
+    labels = labels_of(encoded, copies)
+    if test.mark_center:
+        labels = combine(labels, membership(copies))
+    return _only(inside == (test.operation != "delete"), labels)

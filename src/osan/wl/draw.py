@@ -7,19 +7,19 @@ from itertools import islice
 from typing import Any
 
 from osan.errors import OsanError
-from osan.graphs import as_graph, to_networkx
-from osan.graphs.panels import panels
+from osan.figures import panels
+from osan.graphs import GraphLike, as_graph, to_networkx
 from osan.wl.coloring import Coloring
 from osan.wl.encode import Colors
 
 _GONE = "#eeeeee"
 
 
-def draw(graphs: Sequence[Any], coloring: Coloring, *, limit: int = 12) -> Any:
-    """Draw the colors of vertices: equal shade and number, equal color, in all panels.
+def draw(graphs: Sequence[GraphLike], coloring: Coloring, *, limit: int = 12) -> Any:
+    """Draw the colors of vertices: in all panels, equal shade and number mean equal color.
 
-    A test that forms colors of vertices, C(v), has a panel for each graph. Otherwise there is one for each
-    of the first subgraphs, with the colors C(v, g); vertices that are not part of it are pale and without a
+    If the test forms colors of vertices, C(v), there is one panel per graph. Otherwise there is one for each
+    of the first subgraphs, with the colors C(v, g); vertices outside the subgraph are pale and have no
     number.
 
     Parameters
@@ -27,7 +27,7 @@ def draw(graphs: Sequence[Any], coloring: Coloring, *, limit: int = 12) -> Any:
     graphs
         The graphs that were colored, in the same order: of this package, networkx or PyG.
     coloring
-        What :func:`osan.wl.refine` gave for them.
+        The result of :func:`osan.wl.refine` for them.
     limit
         At most this many panels.
 
@@ -52,13 +52,13 @@ def draw(graphs: Sequence[Any], coloring: Coloring, *, limit: int = 12) -> Any:
             f"graphs: expected the {len(coloring.graph_colors)} graphs that were colored, in their order"
         )
     if limit < 1:
-        raise OsanError(f"limit: must be at least 1, got {limit}")
+        raise OsanError(f"limit: expected at least 1, got {limit}")
     shown = list(islice(_shown(coloring, limit), limit))
     figure, drawn = panels(len(shown))
     places = {i: _layout(plain[i]) for i, _, _ in shown}
     from matplotlib import colormaps
 
-    # Neighboring numbers get shades that differ most; after twenty they repeat, and the numbers tell.
+    # Neighboring numbers get very different shades; after twenty they repeat, and the numbers decide.
     shades = colormaps["tab20"].colors  # type: ignore[attr-defined]
     shades = [*shades[::2], *shades[1::2]]
     for ax, (i, title, colors) in zip(drawn, shown, strict=True):
@@ -73,7 +73,7 @@ def draw(graphs: Sequence[Any], coloring: Coloring, *, limit: int = 12) -> Any:
 
 
 def _layout(graph: Any) -> Any:
-    """Places by distances, which unravels most; where there are none between components, by springs."""
+    """Positions by distances, or by springs where components have no distance."""
     import networkx as nx
 
     connected = nx.number_connected_components(nx.Graph(graph)) == 1
@@ -85,12 +85,16 @@ def _sizes(coloring: Coloring) -> list[int]:
 
 
 def _shown(coloring: Coloring, limit: int) -> Iterator[tuple[int, str, Colors]]:
-    """The graph, title and colors of vertices of each panel; every graph has its share of ``limit``."""
+    """The graph, title and colors of vertices of each panel; each graph gets an equal share of ``limit``."""
     share = max(1, limit // max(1, len(coloring.graph_colors)))
     for i, color in enumerate(coloring.graph_colors.tolist()):
         if coloring.vertex_colors is not None:
             yield i, f"graph {i}: color {color}", coloring.vertex_colors[i]
             continue
         for s, colors in enumerate(coloring.colors[i][:share]):
-            chosen = s if coloring.subgraphs is None else tuple(coloring.subgraphs[i][s].tolist())
+            chosen = (
+                s
+                if coloring.subgraphs is None
+                else tuple(v for v in coloring.subgraphs[i][s].tolist() if v >= 0)
+            )
             yield i, f"graph {i}: color {color}, subgraph {chosen}", colors

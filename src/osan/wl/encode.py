@@ -79,7 +79,7 @@ class Encoded:
 
     @cached_property
     def relation(self) -> Colors:
-        """How u stands to v, for all ordered pairs of vertices of each graph: 0 if not adjacent.
+        """The relation of u to v, for all ordered pairs of vertices of each graph: 0 if not adjacent.
 
         The number stands for the multiset of arcs from u to v, so two pairs have the same number if and only
         if they are joined alike (labels, directions and multiplicities).
@@ -115,7 +115,7 @@ def pointers(counts: npt.ArrayLike) -> Ints:
 
 
 def _joint_numbers(labels: Iterable[tuple[Sequence[Hashable] | None, int]]) -> Colors:
-    """A number for each label, equal labels of all graphs having equal numbers; no label is one of them."""
+    """A number for each label, equal for equal labels of all graphs; no label is a label as well."""
     known: dict[Hashable, int] = {}
     parts = [
         np.array([known.setdefault(label, len(known)) for label in given], dtype=np.int32)
@@ -133,14 +133,14 @@ def encode(graphs: Sequence[Graph]) -> Encoded:
     [0, 1, 1]
     """
     if not graphs:
-        raise OsanError("no graphs given; at least one is needed")
+        raise OsanError("graphs: expected at least one, got none")
     kinds = [graph.directed for graph in graphs]
     if any(kinds) and not all(kinds):
         odd = kinds.index(not kinds[0])
         kind = ("undirected", "directed")
         raise OsanError(
-            f"graph 0 is {kind[kinds[0]]} and graph {odd} is {kind[kinds[odd]]}; "
-            "all graphs must be directed or all undirected"
+            "graphs: expected all directed or all undirected, got graph 0 "
+            f"{kind[kinds[0]]} and graph {odd} {kind[kinds[odd]]}"
         )
     sizes = np.array([graph.num_vertices for graph in graphs], dtype=np.int64)
     vertex_ptr = pointers(sizes)
@@ -164,7 +164,7 @@ def _by_vertex(
     """Where each vertex's arcs begin, and their other ends or the given values."""
     edges = graphs[0].edges if len(graphs) == 1 else np.concatenate([graph.edges for graph in graphs])
     values = edges if values is None else values
-    # As a graph's own edges are; else there would be several kernels to compile.
+    # Read-only like the edges of a graph; otherwise numba would compile several kernels.
     edges.setflags(write=False)
     values.setflags(write=False)
     return neighbor_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed)

@@ -12,10 +12,11 @@ exactly, and :func:`osan.wl.relabel.exact` splits whatever a collision has merge
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+
+from osan.compiled import njit, parallel, prange
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always")
 def mix(x):  # type: ignore[no-untyped-def]
     """The finalizer of splitmix64: a bijection of 64-bit words."""
     x = np.uint64(x) + np.uint64(0x9E3779B97F4A7C15)
@@ -24,13 +25,13 @@ def mix(x):  # type: ignore[no-untyped-def]
     return x ^ (x >> np.uint64(31))
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always")
 def pair(a, b):  # type: ignore[no-untyped-def]
     """Two non-negative 32-bit numbers as one 64-bit word."""
     return (np.uint64(a) << np.uint64(32)) | np.uint64(b)
 
 
-@njit(cache=True)
+@njit()
 def relabel_words(words, alive):  # type: ignore[no-untyped-def]
     """Number the distinct words of the places with ``alive >= 0`` as they come; the others get -1.
 
@@ -70,7 +71,7 @@ def relabel_words(words, alive):  # type: ignore[no-untyped-def]
     return ids, first[:count].copy()
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def sort_rows(values, row_ptr, chosen):  # type: ignore[no-untyped-def]
     """Sort each chosen row of a ragged array in place."""
     for row in prange(row_ptr.shape[0] - 1):
@@ -78,7 +79,7 @@ def sort_rows(values, row_ptr, chosen):  # type: ignore[no-untyped-def]
             values[row_ptr[row] : row_ptr[row + 1]].sort()
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def row_words(values, row_ptr, salt, mask):  # type: ignore[no-untyped-def]
     """Hash of the multiset of the non-negative values of each row, whatever their order."""
     rows = row_ptr.shape[0] - 1
@@ -92,7 +93,7 @@ def row_words(values, row_ptr, salt, mask):  # type: ignore[no-untyped-def]
     return words
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def row_mismatches(ids, first_place, values, row_ptr):  # type: ignore[no-untyped-def]
     """The number of rows that differ from their representative, both sorted, in a non-negative value."""
     rows = row_ptr.shape[0] - 1
@@ -116,9 +117,9 @@ def row_mismatches(ids, first_place, values, row_ptr):  # type: ignore[no-untype
     return wrong.sum()
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def relation_words(ids, members, column, copy_ptr, graph, sizes, relation, relation_ptr):  # type: ignore[no-untyped-def]
-    """(number so far, how v stands to the ``column``-th member of s) for every copy, as one word."""
+    """(number so far, relation of v to the ``column``-th member of s) for every copy, as one word."""
     words = np.zeros(ids.shape[0], np.uint64)
     for s in prange(members.shape[0]):
         n = sizes[graph[s]]
@@ -131,7 +132,7 @@ def relation_words(ids, members, column, copy_ptr, graph, sizes, relation, relat
     return words
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def within_distance(hops, sizes, graph, centers, copy_ptr, vertex_ptr, arc_ptr, arc_target):  # type: ignore[no-untyped-def]
     """1 for the copies within ``hops`` of the center of their subgraph (arcs walked both ways), else 0."""
     inside = np.zeros(copy_ptr[-1], np.int32)
@@ -159,7 +160,7 @@ def within_distance(hops, sizes, graph, centers, copy_ptr, vertex_ptr, arc_ptr, 
     return inside
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def graph_words(colors, copy_ptr, subgraph_ptr, sizes, per_vertex):  # type: ignore[no-untyped-def]
     """Hash of each graph's nested multiset of colors: different hashes prove different multisets."""
     graphs = sizes.shape[0]

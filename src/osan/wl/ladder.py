@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
-from typing import Any
+from functools import partial
 
 import numpy as np
 
-from osan.errors import OsanError, TooLarge
-from osan.graphs import Pair, as_graph
+from osan.errors import OsanError
+from osan.graphs import GraphLike, Pair, as_graph
+from osan.wl.attempt import attempt
 from osan.wl.refine import distinguishes, refine
-from osan.wl.settings import Test
+from osan.wl.settings import WLTest
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of a ladder: a test, its verdict (``None`` if it did not fit into memory) and its time."""
+    """One step of a ladder: a test, its verdict (``None`` if it did not fit into memory) and the time."""
 
-    test: Test
+    test: WLTest
     separates: bool | None
     seconds: float
     note: str = ""
@@ -27,7 +27,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class CorpusRow:
-    """What the tests separate of one category of a corpus."""
+    """How many pairs of one category of a corpus each test separates, and the time it took."""
 
     category: str
     pairs: int
@@ -35,24 +35,24 @@ class CorpusRow:
     seconds: dict[str, float]
 
 
-def ladder_tests(max_k: int) -> list[Test]:
+def ladder_tests(max_k: int) -> list[WLTest]:
     """1-WL, then for k = 1, 2, ...: vertex-subgraph k-OSWL, k-OSWL and (k+1)-WL.
 
     >>> [str(test) for test in ladder_tests(1)]
     ['1-WL', 'vertex-subgraph 1-OSWL', '1-OSWL', '2-WL']
     """
     if max_k < 0:
-        raise OsanError(f"max_k is {max_k}; it must be at least 0")
-    steps = [(Test("vs-oswl", k), Test("oswl", k), Test("wl", k + 1)) for k in range(1, max_k + 1)]
-    return [Test("wl"), *(test for step in steps for test in step)]
+        raise OsanError(f"max_k: expected at least 0, got {max_k}")
+    steps = [(WLTest("vs-oswl", k), WLTest("oswl", k), WLTest("wl", k + 1)) for k in range(1, max_k + 1)]
+    return [WLTest("wl"), *(test for step in steps for test in step)]
 
 
 def ladder(
-    g: Any,
-    h: Any,
+    g: GraphLike,
+    h: GraphLike,
     max_k: int = 2,
     *,
-    tests: Sequence[Test] | None = None,
+    tests: Sequence[WLTest] | None = None,
     max_memory: int | None = None,
 ) -> list[Rung]:
     """Run the tests of the hierarchy on a pair, cheapest first.
@@ -66,7 +66,7 @@ def ladder(
     tests
         Other tests to run instead.
     max_memory
-        Bytes a test may use; one that would need more has the verdict ``None``.
+        Bytes that a test may use; a test that would need more has the verdict ``None``.
 
     Examples
     --------
@@ -79,25 +79,20 @@ def ladder(
     return [_rung(one, other, test, max_memory) for test in tests or ladder_tests(max_k)]
 
 
-def _rung(g: Any, h: Any, test: Test, max_memory: int | None) -> Rung:
-    start = perf_counter()
-    try:
-        verdict = distinguishes(g, h, test, max_memory=max_memory)
-    except TooLarge as error:
-        return Rung(test, None, perf_counter() - start, str(error))
-    return Rung(test, verdict, perf_counter() - start)
+def _rung(g: GraphLike, h: GraphLike, test: WLTest, max_memory: int | None) -> Rung:
+    return Rung(test, *attempt(lambda: distinguishes(g, h, test, max_memory=max_memory)))
 
 
 def survey_pairs(
     pairs: Sequence[Pair],
-    tests: Sequence[Test],
+    tests: Sequence[WLTest],
     *,
     max_memory: int | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> list[CorpusRow]:
-    """How many of the given pairs each test separates, category by category; ``tick`` after every pair.
+    """Count the pairs that each test separates, by category; ``tick`` is called after every test of a pair.
 
-    A category's count is ``None`` for a test that did not fit into memory on one of its pairs.
+    The count is ``None`` if the test did not fit into memory for one of the category's pairs.
     """
     rows: dict[str, CorpusRow] = {}
     for pair in pairs:
@@ -117,30 +112,32 @@ def survey_pairs(
 
 
 def survey_graphs(
-    graphs: Iterable[Any],
-    tests: Sequence[Test],
+    graphs: Iterable[GraphLike],
+    tests: Sequence[WLTest],
     *,
     category: str = "all pairs",
     max_memory: int | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> CorpusRow:
-    """How many of all pairs of the given graphs each test separates, by one joint refinement per test."""
+    """Count the pairs of the given graphs that each test separates, by one joint refinement per test."""
     plain = [as_graph(graph) for graph in graphs]
     total = len(plain) * (len(plain) - 1) // 2
     row = CorpusRow(category, total, {}, {})
     for test in tests:
-        start = perf_counter()
-        try:
-            equal = refine(plain, test, max_memory=max_memory).unseparated_pairs()
-            row.separated[str(test)] = total - equal
-        except TooLarge:
-            row.separated[str(test)] = None
-        row.seconds[str(test)] = perf_counter() - start
+        equal, seconds, _ = attempt(partial(_unseparated, plain, test, max_memory))
+        row.separated[str(test)] = None if equal is None else total - equal
+        row.seconds[str(test)] = seconds
         tick()
     return row
 
 
-def separates_more(graphs: Sequence[Any], one: Test, other: Test, *, max_memory: int | None = None) -> int:
+def _unseparated(graphs: Sequence[GraphLike], test: WLTest, max_memory: int | None) -> int:
+    return refine(graphs, test, max_memory=max_memory).unseparated_pairs()
+
+
+def separates_more(
+    graphs: Sequence[GraphLike], one: WLTest, other: WLTest, *, max_memory: int | None = None
+) -> int:
     """How many pairs of the given graphs ``one`` separates although ``other`` does not."""
     colors = refine(graphs, one, max_memory=max_memory).graph_colors.astype(np.int64)
     coarse = refine(graphs, other, max_memory=max_memory).graph_colors.astype(np.int64)

@@ -7,15 +7,15 @@ Copies and the role of hashes are explained in :mod:`osan.wl.kernels`. Arcs that
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
+from osan.compiled import njit, parallel, prange
 from osan.wl.kernels import mix, pair
 
-# Copies are handed to threads in blocks of this many, so that one large graph keeps both cores busy too.
+# Copies are handed to threads in blocks of this many, so that one large graph also keeps all cores busy.
 BLOCK = 4096
 
 
-@njit(cache=True)
+@njit()
 def by_vertex(edges, values, edge_ptr, vertex_ptr, directed):  # type: ignore[no-untyped-def]
     """Where the arcs of each vertex of the union begin, and a value for each of them, in the order of edges.
 
@@ -48,9 +48,9 @@ def by_vertex(edges, values, edge_ptr, vertex_ptr, directed):  # type: ignore[no
     return ptr, arcs
 
 
-@njit(inline="always", cache=True)
-def edge_is_there(edge, members, s, edge_mode):  # type: ignore[no-untyped-def]
-    """Whether subgraph s has the edge, given its members: unless it is one (1), only if it is one (2)."""
+@njit(inline="always")
+def has_edge(edge, members, s, edge_mode):  # type: ignore[no-untyped-def]
+    """Whether subgraph s has the edge: all edges but its members (1), or only its members (2)."""
     member = False
     for j in range(members.shape[1]):
         if members[s, j] == edge:
@@ -58,7 +58,7 @@ def edge_is_there(edge, members, s, edge_mode):  # type: ignore[no-untyped-def]
     return member == (edge_mode == 2)
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def color_words(colors, salt):  # type: ignore[no-untyped-def]
     """A hash of every color, 0 where there is none."""
     words = np.empty(colors.shape[0], np.uint64)
@@ -67,9 +67,10 @@ def color_words(colors, salt):  # type: ignore[no-untyped-def]
     return words
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def neighbor_words(  # type: ignore[no-untyped-def]
     places,
+    of_color,
     colors,
     copy_ptr,
     first_vertex,
@@ -84,11 +85,10 @@ def neighbor_words(  # type: ignore[no-untyped-def]
 ):
     """Hash of (C(v, s), multiset of (C(u, s), code of the arc) over the arcs at v) for the given copies.
 
-    ``places`` ascend and have colors.
+    ``places`` ascend and have colors; ``of_color`` is :func:`color_words` of the colors and the salt.
     """
     size = places.shape[0]
     words = np.empty(size, np.uint64)
-    of_color = color_words(colors, salt)
     for block in prange((size + BLOCK - 1) // BLOCK):
         start = block * BLOCK
         s = np.searchsorted(copy_ptr, places[start], side="right") - 1
@@ -103,13 +103,13 @@ def neighbor_words(  # type: ignore[no-untyped-def]
                 word = of_color[base + arc_target[a]]
                 if arc_code.shape[0]:
                     word *= mix(np.uint64(arc_code[a]) ^ salt) | np.uint64(1)
-                if edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode):
+                if edge_mode == 0 or has_edge(arc_edge[a], members, s, edge_mode):
                     total += word
             words[j] = mix(mix(total ^ salt) + np.uint64(colors[i])) & mask
     return words
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always")
 def sorted_neighbors(  # type: ignore[no-untyped-def]
     buffer, colors, base, vertex, s, arc_ptr, arc_target, arc_code, arc_edge, members, edge_mode
 ):
@@ -117,7 +117,7 @@ def sorted_neighbors(  # type: ignore[no-untyped-def]
     count = 0
     for a in range(arc_ptr[vertex], arc_ptr[vertex + 1]):
         color = colors[base + arc_target[a]]
-        if color >= 0 and (edge_mode == 0 or edge_is_there(arc_edge[a], members, s, edge_mode)):
+        if color >= 0 and (edge_mode == 0 or has_edge(arc_edge[a], members, s, edge_mode)):
             buffer[count] = pair(color, arc_code[a] if arc_code.shape[0] else np.int32(0))
             count += 1
     if count <= 24:
@@ -133,7 +133,7 @@ def sorted_neighbors(  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def neighbor_mismatches(  # type: ignore[no-untyped-def]
     ids,
     first,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
-import numba
 import numpy as np
 
+from osan.compiled import one_thread
 from osan.errors import OsanError
-from osan.graphs import as_graph
+from osan.graphs import Graph, GraphLike, as_graph
 from osan.wl.coloring import Coloring
-from osan.wl.encode import Colors, Encoded, Ints, encode
-from osan.wl.plan import check_memory, make_plan, updates
+from osan.wl.encode import Colors, Ints, encode
+from osan.wl.limits import require_memory, updates_per_round
 from osan.wl.relabel import multisets
-from osan.wl.settings import Test, make_test
+from osan.wl.settings import WLTest, make_test
 from osan.wl.steps import Progress, iterate
 
 # Below this many updates a round a second thread saves a quarter of the time at most, and waiting for it
@@ -24,8 +23,8 @@ SMALL = 1 << 18
 
 
 def refine(
-    graphs: Sequence[Any],
-    test: str | Test = "wl",
+    graphs: Sequence[GraphLike],
+    test: str | WLTest = "wl",
     k: int | None = None,
     *,
     rounds: int | None = None,
@@ -42,7 +41,7 @@ def refine(
         networkx graphs (vertex and edge attribute ``label`` if present), PyG ``Data``, or
         :class:`osan.graphs.Graph`; all directed or all undirected.
     test, k, settings
-        The test: a name and the settings of :class:`osan.wl.Test`, or a ``Test``.
+        The test: a name and the settings of :class:`osan.wl.WLTest`, or a ``WLTest``.
     rounds
         Stop after this many rounds; ``None`` refines until stable.
     history
@@ -68,14 +67,14 @@ def refine(
     False
     """
     chosen = make_test(test, k, **settings)
-    encoded = _prepare(graphs, rounds)
-    return _run(encoded, chosen, rounds, history, max_memory, progress, early=False)[0]
+    plain = _prepare(graphs, rounds)
+    return _run(plain, chosen, rounds, history, max_memory, progress, early=False)[0]
 
 
 def distinguishes(
-    g: Any,
-    h: Any,
-    test: str | Test = "wl",
+    g: GraphLike,
+    h: GraphLike,
+    test: str | WLTest = "wl",
     k: int | None = None,
     *,
     rounds: int | None = None,
@@ -94,21 +93,21 @@ def distinguishes(
     [False, True]
     """
     chosen = make_test(test, k, **settings)
-    encoded = _prepare([g, h], rounds)
-    coloring, differ = _run(encoded, chosen, rounds, False, max_memory, progress, early=True)
+    plain = _prepare([g, h], rounds)
+    coloring, differ = _run(plain, chosen, rounds, False, max_memory, progress, early=True)
     return differ or not coloring.same(0, 1)
 
 
-def _prepare(graphs: Sequence[Any], rounds: int | None) -> Encoded:
+def _prepare(graphs: Sequence[GraphLike], rounds: int | None) -> list[Graph]:
     if rounds is not None and rounds < 0:
-        raise OsanError(f"rounds is {rounds}; it must be at least 0")
+        raise OsanError(f"rounds: expected at least 0, got {rounds}")
     if not isinstance(graphs, Sequence):
         _refuse_single(graphs)
-    return encode([as_graph(graph) for graph in graphs])
+    return [as_graph(graph) for graph in graphs]
 
 
 def _refuse_single(graphs: Any) -> None:
-    """Raise for a graph in the place of a list: networkx would hand out its vertices."""
+    """Raise for one graph instead of a list: iterating over a networkx graph would give its vertices."""
     try:
         single = as_graph(graphs)
     except OsanError:
@@ -117,8 +116,8 @@ def _refuse_single(graphs: Any) -> None:
 
 
 def _run(
-    encoded: Encoded,
-    test: Test,
+    graphs: list[Graph],
+    test: WLTest,
     rounds: int | None,
     history: bool,
     max_memory: int | None,
@@ -126,9 +125,10 @@ def _run(
     early: bool,
 ) -> tuple[Coloring, bool]:
     """Run a test; with ``early``, also stop as soon as two graphs provably differ (then True)."""
-    check_memory(test, encoded, max_memory)
-    with _threads(updates(test, encoded)):
-        plan = make_plan(encoded, test)
+    require_memory(test, graphs, max_memory)
+    encoded = encode(graphs)
+    with one_thread(updates_per_round(test, graphs) <= SMALL):
+        plan = test.builder.build(encoded, test)
         # After a given number of rounds the verdict is that of the colors then.
         differ = plan.differ if early and rounds is None else None
         trail, done, stable, found = iterate(plan.start, plan.step, rounds, history, progress, differ)
@@ -151,14 +151,3 @@ def _run(
 
 def _split(values: Colors | None, ptr: Ints) -> tuple[Colors, ...] | None:
     return None if values is None else tuple(np.split(values, ptr[1:-1]))
-
-
-@contextmanager
-def _threads(work: int) -> Iterator[None]:
-    """One thread for little work, all that numba was given for more."""
-    given = numba.get_num_threads()
-    numba.set_num_threads(given if work > SMALL else 1)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(given)

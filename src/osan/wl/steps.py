@@ -3,99 +3,119 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from osan.wl import neighbor_kernels, relabel
-from osan.wl.copies import Copies, make_copies
-from osan.wl.encode import Colors, Encoded, Ints, pointers
+from osan.wl.copies import Copies, vertex_of, whole_graphs
+from osan.wl.encode import Colors, Encoded, pointers
 from osan.wl.relabel import combine, multisets, split_classes
-from osan.wl.settings import Test
 
-# Colors and whether to compare signatures exactly; returns finer colors and their number.
+if TYPE_CHECKING:
+    from osan.wl.settings import WLTest
+
+# Takes colors and whether to compare signatures exactly; returns finer colors and their number.
 Step = Callable[[Colors, bool], tuple[Colors, int]]
-# Told the round and the number of colors.
+# Called with the round and the number of colors.
 Progress = Callable[[int, int], None]
 
 
-def copies_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
-    """A copy sees the multiset of its neighbors' colors in the subgraph, or of everyone's."""
-    if test.neighborhood == "all":
-        sizes = encoded.sizes[copies.graph]
+def within_step(encoded: Encoded, test: WLTest, copies: Copies) -> Step:
+    """A copy sees the copies of its subgraph in the neighborhood of the test: N(v) or V(G)."""
+    return (everyone_step if test.neighborhood == "all" else neighbors_step)(encoded, copies)
 
-        def everyone(colors: Colors, verify: bool) -> tuple[Colors, int]:
-            finer = combine(colors, np.repeat(multisets(colors, copies.copy_ptr), sizes))
-            return finer, int(finer.max(initial=-1)) + 1
 
-        return everyone
+def everyone_step(encoded: Encoded, copies: Copies) -> Step:
+    """A copy sees the multiset of the colors of its whole subgraph."""
+    sizes = encoded.sizes[copies.graph]
+
+    def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
+        finer = combine(colors, np.repeat(multisets(colors, copies.copy_ptr), sizes))
+        return finer, _count(finer)
+
+    return step
+
+
+def neighbors_step(encoded: Encoded, copies: Copies) -> Step:
+    """A copy sees the multiset of its neighbors' colors in its subgraph."""
     first_vertex = encoded.vertex_ptr[copies.graph]
     arc_edge = encoded.arc_edge if copies.edge_mode else np.empty(0, dtype=np.int32)
     arcs = (encoded.arc_ptr, encoded.arc_target, encoded.arc_code, arc_edge, copies.members)
-    degrees = np.diff(encoded.arc_ptr).astype(np.uint64)
-    only_degrees = test.name == "wl" and not encoded.arc_code.size
 
-    def neighbors(colors: Colors, verify: bool) -> tuple[Colors, int]:
-        # The first round on graphs without labels: neighbors all alike, so their number says it all.
-        if only_degrees and not colors.any():
-            ids, first = relabel.relabel(degrees, colors)
-            return ids, len(first)
+    def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
         where = (colors, copies.copy_ptr, first_vertex, *arcs, copies.edge_mode)
         return split_classes(
             colors,
-            lambda places, salt: neighbor_kernels.neighbor_words(places, *where, salt, relabel.HASH_MASK),
+            lambda places, salt: neighbor_kernels.neighbor_words(
+                places, neighbor_kernels.color_words(colors, salt), *where, salt, relabel.HASH_MASK
+            ),
             lambda places, ids, first: neighbor_kernels.neighbor_mismatches(
                 ids, first, places, *where, encoded.max_degree
             ),
             verify,
         )
 
-    return neighbors
+    return step
+
+
+def refinement_step(encoded: Encoded) -> Step:
+    """A round of 1-WL on the graphs themselves."""
+    copies, _ = whole_graphs(encoded)
+    neighbors = neighbors_step(encoded, copies)
+    if encoded.arc_code.size:
+        return neighbors
+    degrees = np.diff(encoded.arc_ptr).astype(np.uint64)
+
+    def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
+        if colors.any():
+            return neighbors(colors, verify)
+        # The first round on graphs without labels: all neighbors look alike, so their number decides.
+        ids, first = relabel.relabel(degrees, colors)
+        return ids, len(first)
+
+    return step
 
 
 def dss_step(encoded: Encoded, copies: Copies) -> Step:
     """DSS-WL (Bevilacqua et al. 2022): a copy also sees C(v) over all subgraphs, and its neighbors' C(u)."""
-    test = Test("dss")
-    within = copies_step(encoded, test, copies)
-    whole = make_copies(encoded, Test("wl"))
-    across = copies_step(encoded, Test("wl"), whole)
-    vertex = _vertex(encoded, copies)
+    within = neighbors_step(encoded, copies)
+    across = refinement_step(encoded)
+    vertex = vertex_of(encoded, copies)
 
     def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
         shared, _ = across(per_vertex(encoded, copies, colors), verify)
         finer = combine(within(colors, verify)[0], shared[vertex])
-        return finer, int(finer.max(initial=-1)) + 1
+        return finer, _count(finer)
 
     return step
 
 
-def kernel_step(encoded: Encoded, test: Test, copies: Copies) -> Step:
-    """GNN-as-kernel: refine inside all ego-nets, color each vertex by its own, start again with that.
+def kernel_step(encoded: Encoded, copies: Copies, start: Colors) -> Step:
+    """GNN-as-kernel: refine inside all ego-nets, color each vertex by its ego-net, start again with that.
 
-    As in Zhao et al. (2022), a vertex keeps its own color in its ego-net beside the multiset of the net's,
+    As in Zhao et al. (2022), a vertex keeps its color in its ego-net beside the multiset of the net's colors,
     so that repeating only refines.
     """
     center = copies.copy_ptr[:-1] + copies.members[:, 0]
-    vertex = _vertex(encoded, copies)
-    local = copies_step(encoded, test, copies)
+    vertex = vertex_of(encoded, copies)
+    local = neighbors_step(encoded, copies)
 
     def step(colors: Colors, verify: bool) -> tuple[Colors, int]:
-        start = np.where(copies.start >= 0, colors[vertex], -1).astype(np.int32)
-        trail, *_ = iterate(start, local, None, False, None, None)
+        again = np.where(start >= 0, colors[vertex], -1).astype(np.int32)
+        trail, *_ = iterate(again, local, None, False, None, None)
         finer = combine(trail[-1][center], multisets(trail[-1], copies.copy_ptr))
-        return finer, int(finer.max(initial=-1)) + 1
+        return finer, _count(finer)
 
     return step
 
 
-def _vertex(encoded: Encoded, copies: Copies) -> Ints:
-    """The vertex of the union that each copy is one of."""
-    sizes = encoded.sizes[copies.graph]
-    first = np.repeat(encoded.vertex_ptr[copies.graph] - copies.copy_ptr[:-1], sizes)
-    return first + np.arange(copies.copy_ptr[-1])
+def _count(colors: Colors) -> int:
+    return int(colors.max(initial=-1)) + 1
 
 
 def per_vertex(encoded: Encoded, copies: Copies, colors: Colors) -> Colors:
-    """The multiset of colors of each vertex over the subgraphs that have it."""
+    """The multiset of colors of each vertex over the subgraphs that contain it."""
     counts = np.diff(copies.subgraph_ptr)
     parts = np.split(colors, copies.copy_ptr[copies.subgraph_ptr[1:-1]])
     rows = [
@@ -113,11 +133,11 @@ def iterate(
     progress: Progress | None,
     differ: Callable[[Colors], bool] | None,
 ) -> tuple[list[Colors], int, bool, bool]:
-    """Refine until no class splits, ``rounds`` are over, or ``differ`` says so.
+    """Refine until no class splits, ``rounds`` are over, or ``differ`` returns True.
 
     Where only the verdict counts, signatures are compared exactly in the last round only. Equal signatures
-    have equal hashes, so at any time the classes are at most too coarse, and they refine the first ones; a
-    coloring that is too coarse, yet stable by exact comparison, would be coarser than the coarsest one.
+    have equal hashes, so the classes are never too fine, and they refine the first ones. A coloring that is
+    too coarse, yet stable by exact comparison, would be coarser than the coarsest stable one.
     """
     colors, first = relabel.relabel(start.astype(np.uint64), start)
     count, done, stable = len(first), 0, False

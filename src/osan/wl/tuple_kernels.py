@@ -6,12 +6,12 @@ The tuples of a graph with n vertices are numbered 0 to n^k - 1, the last entry 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
 
+from osan.compiled import njit, parallel, prange
 from osan.wl.kernels import mix, pair
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always")
 def strides_of(n, k):  # type: ignore[no-untyped-def]
     """How far apart the numbers of two tuples are that differ by one in one entry."""
     strides = np.ones(k, np.int64)
@@ -20,7 +20,7 @@ def strides_of(n, k):  # type: ignore[no-untyped-def]
     return strides
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always")
 def replaced_word(colors, base, tuple_index, w, n, k, strides, salt):  # type: ignore[no-untyped-def]
     """Hash of (C(phi_1(t, w)), ..., C(phi_k(t, w))): the colors of t with each entry replaced by w."""
     word = salt
@@ -30,7 +30,7 @@ def replaced_word(colors, base, tuple_index, w, n, k, strides, salt):  # type: i
     return word
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def tuple_words(colors, k, size_of_block, n_of_block, start_of_block, base_of_block, oblivious, salt, mask):  # type: ignore[no-untyped-def]
     """Hash of the k-WL signature of every tuple; blocks are runs of tuples of one graph."""
     words = np.empty(colors.shape[0], np.uint64)
@@ -62,7 +62,7 @@ def tuple_words(colors, k, size_of_block, n_of_block, start_of_block, base_of_bl
     return words
 
 
-@njit(inline="always", cache=True)
+@njit(inline="always")
 def packed_signature(buffer, colors, base, t, n, k, strides, bits, oblivious):  # type: ignore[no-untyped-def]
     """Fill ``buffer`` with the multisets of tuple t, sorted: one of packed k-vectors, or k of colors."""
     buffer[:n] = 0
@@ -80,7 +80,7 @@ def packed_signature(buffer, colors, base, t, n, k, strides, bits, oblivious):  
         buffer[:n].sort()
 
 
-@njit(cache=True)
+@njit()
 def same_vectors(colors, base, t, other_base, other, n, k, strides, salt):  # type: ignore[no-untyped-def]
     """Whether two tuples have the same multiset of k-vectors too long to pack.
 
@@ -102,7 +102,7 @@ def same_vectors(colors, base, t, other_base, other, n, k, strides, salt):  # ty
     return True
 
 
-@njit(parallel=True, cache=True)
+@parallel
 def tuple_mismatches(  # type: ignore[no-untyped-def]
     ids, first_place, order, colors, k, block_ptr, graph_ptr, sizes, oblivious, bits, salt
 ):

@@ -5,17 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from osan.wl import relabel, tuple_kernels
-from osan.wl.copies import BYTES_PER_COPY, atomic_types
+from osan.wl.copies import atomic_types
 from osan.wl.encode import Colors, Encoded, Ints, pointers
-from osan.wl.settings import Test
 
 # Tuples are handed to threads in runs of about this many (tuple, w) pairs.
 WORK = 1 << 18
-
-
-def memory_needed(k: int, n: int) -> int:
-    """Bytes that k-WL takes at the peak on one graph with n vertices."""
-    return int(n**k) * (BYTES_PER_COPY + 8 + 4 * k) + 4 * n * n
 
 
 class Tuples:
@@ -29,9 +23,9 @@ class Tuples:
     # Whether colors are packed into words to be compared; results do not depend on it.
     pack = True
 
-    def __init__(self, encoded: Encoded, test: Test) -> None:
-        self.encoded, self.k, self.oblivious = encoded, test.k, test.oblivious
-        self.ptr = pointers(encoded.sizes**test.k)
+    def __init__(self, encoded: Encoded, k: int, oblivious: bool) -> None:
+        self.encoded, self.k, self.oblivious = encoded, k, oblivious
+        self.ptr = pointers(encoded.sizes**k)
         self._blocks = self._make_blocks()
 
     def _make_blocks(self) -> tuple[Ints, Ints, Ints, Ints]:

@@ -1,0 +1,92 @@
+"""Compiled loops: numba's ``njit`` with a cache where possible, and parallel loops that survive a fork."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+import numba
+from numba import prange
+
+__all__ = ["njit", "one_thread", "parallel", "prange"]
+
+_log = logging.getLogger(__name__)
+_state = threading.local()
+_forked = False
+_warned = False
+
+
+def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """``numba.njit(cache=cache, **options)``, without a cache where no folder for it can be written.
+
+    >>> @njit()
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(3)
+    6
+    """
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        global _warned
+        try:
+            return numba.njit(cache=cache, **options)(function)
+        except RuntimeError as error:
+            if "no locator" not in str(error):
+                raise
+        if not _warned:
+            _warned = True
+            _log.warning(
+                "osan: compiled code cannot be cached (no writable folder), so each process compiles it "
+                "again; set NUMBA_CACHE_DIR to a folder that can be written"
+            )
+        return numba.njit(**options)(function)
+
+    return compiled
+
+
+def parallel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function with ``prange`` loops twice, for many threads and for one, and choose per call.
+
+    One thread is used within :func:`one_thread` and in forked processes, where GNU OpenMP cannot start
+    threads and would end the process. Compiled code cannot call the result, only Python can.
+    """
+    many = njit(parallel=True)(function)
+    assert isinstance(function, FunctionType)
+    # Numba's cache knows functions by name and place, not by options.
+    alone = FunctionType(
+        function.__code__, function.__globals__, f"{function.__name__}_alone", function.__defaults__
+    )
+    alone.__qualname__ = f"{function.__qualname__}_alone"
+    alone.__module__ = function.__module__
+    one = njit()(alone)
+
+    def call(*arguments: Any) -> Any:
+        return (one if _forked or getattr(_state, "one", False) else many)(*arguments)
+
+    call.__name__, call.__doc__ = function.__name__, function.__doc__
+    return call
+
+
+@contextmanager
+def one_thread(wanted: bool = True) -> Iterator[None]:
+    """Run :func:`parallel` functions in one thread if ``wanted``; for the calling thread only."""
+    before = getattr(_state, "one", False)
+    _state.one = wanted or before
+    try:
+        yield
+    finally:
+        _state.one = before
+
+
+def _after_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

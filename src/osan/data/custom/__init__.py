@@ -1,0 +1,1 @@
+"""Your data: tables of molecules, files of graphs, and how they are split."""

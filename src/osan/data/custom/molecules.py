@@ -1,0 +1,243 @@
+"""Your molecules: a table with SMILES and targets becomes a task."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from osan.data.custom.graphs import class_targets
+from osan.data.custom.splits import check_custom, custom_split
+from osan.data.flat import flatten
+from osan.data.formats.table import Table, has_column, is_missing, number, read_table
+from osan.data.metrics import check_kind, default_metric
+from osan.data.splits import SplitRequest, given_split, scaffold_split
+from osan.data.task import Features, Task, make_task
+from osan.errors import OsanError
+from osan.extras import optional, rdkit
+from osan.files import written_whole
+from osan.words import Kind
+
+# How tables write the values of a binary target, besides 1 and 0.
+_WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A row of a table that is not used.
+
+    Parameters
+    ----------
+    line, smiles
+        Its line in the file and its SMILES.
+    reason
+        Why it is not used.
+    duplicate_of
+        The line of the same molecule, if that is the reason.
+    """
+
+    line: int
+    smiles: str
+    reason: str
+    duplicate_of: int | None = None
+
+
+def load_table(
+    path: str | os.PathLike[str],
+    smiles: str = "smiles",
+    targets: str | Sequence[str] = "y",
+    *,
+    kind: Kind = "regression",
+    split: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    fold: int | None = None,
+    seed: int = 0,
+    validate_on_test: bool = False,
+    rejected: str | os.PathLike[str] | None = None,
+    metric: str | None = None,
+) -> Task:
+    """Load molecules from a CSV, TSV or Parquet file.
+
+    Rows that cannot be used are left out: missing or unreadable SMILES, no atoms, no target, or a molecule
+    that occurred before; see :func:`read_molecules`. Vertices and edges have OGB's features.
+
+    Parameters
+    ----------
+    path
+        The file, with a header.
+    smiles, targets
+        Names of columns. A row may lack some of its targets.
+    kind
+        ``"regression"``; ``"binary"`` (each target is 0 or 1, also written as false or true, no or yes); or
+        ``"multiclass"`` (one column with any names of classes).
+    split
+        ``"random"`` (80/10/10 by ``seed``; the default), ``"scaffold"``, a column with ``train``, ``val`` or
+        ``test``, or anything that :func:`osan.data.task_from_graphs` takes: ``"stratified"``, the file of a
+        split, or a mapping to indices. Files and mappings count all rows from 0, also rejected ones.
+    fold, seed, validate_on_test
+        As in :func:`osan.data.task_from_graphs`.
+    rejected
+        Where to write the rejected rows, as a CSV file of line, smiles and reason; by default nowhere.
+    metric
+        By default ``"mae"``, ``"rocauc"`` or ``"accuracy"``, depending on the kind.
+
+    Raises
+    ------
+    OsanError
+        If the file is damaged or no row can be used. The message names the line.
+    """
+    path = Path(path)
+    columns = [targets] if isinstance(targets, str) else list(targets)
+    if not columns:
+        raise OsanError("targets: expected at least one column, got none")
+    check_kind(kind)
+    request = SplitRequest(split, fold, seed, validate_on_test)
+    check_custom(request)
+    column = _split_column(request, path)
+    table = read_table(path, [smiles, *columns, *([] if column is None else [column])])
+    y, classes = _targets(table, columns, kind)
+    molecules, rows, bad = read_molecules(table, smiles, y)
+    if rejected is not None:
+        write_rejected(Path(rejected), bad)
+    if not molecules:
+        reasons = "; ".join(f"line {r.line}: {r.reason}" for r in bad[:3]) or "it has no rows"
+        raise OsanError(f"{path}: expected at least one usable row, got 0 of {len(table.lines)} ({reasons})")
+    from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
+
+    graphs = flatten(molecules)
+    lines = [table.lines[row] for row in rows]
+    further = {"scaffold": lambda: scaffold_split([table.columns[smiles][row] for row in rows])}
+    if column is not None:
+        words_of = table.columns[column]
+        further[column] = lambda: given_split([words_of[row] for row in rows], str(path), lines)
+    parts, words = custom_split(
+        request, graphs.tensors["y"], kind, rows=rows, count=len(table.lines), further=further
+    )
+    return make_task(
+        path.name,
+        graphs,
+        parts,
+        kind=kind,
+        metric=metric or default_metric(kind, molecules=True),
+        vertex_features=Features(sizes=tuple(get_atom_feature_dims())),
+        edge_features=Features(sizes=tuple(get_bond_feature_dims())),
+        num_targets=len(classes) or len(columns),
+        classes=classes,
+        lines=tuple(lines),
+        normalize=kind == "regression",
+        split=words,
+        source=str(path),
+        license="yours",
+    )
+
+
+def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], list[int], list[Rejected]]:
+    """The usable molecules of a table, their rows, and the rejected rows.
+
+    Two rows hold the same molecule if their canonical SMILES by RDKit agree; the first one is kept.
+    """
+    purpose = "reading SMILES"
+    kit, _ = rdkit(purpose), optional("ogb.utils.features", "molecules", purpose)
+    molecules, rows, bad = [], [], []
+    seen: dict[str, int] = {}
+    with kit.rdBase.BlockLogs():
+        for row, (line, text) in enumerate(zip(table.lines, table.columns[smiles], strict=True)):
+            target, first = y[row : row + 1], None
+            mol = kit.Chem.MolFromSmiles(text) if text and "\0" not in text else None
+            if not text:
+                reason = "empty SMILES"
+            elif mol is None:
+                reason = "unreadable SMILES"
+            elif mol.GetNumAtoms() == 0:
+                reason = "molecule without atoms"
+            elif missing(target):
+                reason = "missing target"
+            elif (name := kit.Chem.MolToSmiles(mol)) in seen:
+                first = seen[name]
+                reason = f"duplicate of line {first}"
+            else:
+                seen[name] = line
+                molecules.append(featurize(mol, target))
+                rows.append(row)
+                continue
+            bad.append(Rejected(line, text, reason, first))
+    return molecules, rows, bad
+
+
+def featurize(mol: Any, y: Tensor) -> Data:
+    """Convert an RDKit molecule: OGB's nine atom and three bond features, two arcs for each bond."""
+    from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
+
+    x = [atom_to_feature_vector(atom) for atom in mol.GetAtoms()]
+    ends, attributes = [], []
+    for bond in mol.GetBonds():
+        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        ends += [(u, v), (v, u)]
+        attributes += [bond_to_feature_vector(bond)] * 2
+    return Data(
+        x=torch.tensor(x),
+        edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).t().contiguous(),
+        edge_attr=torch.tensor(attributes, dtype=torch.long).reshape(-1, 3),
+        y=y,
+    )
+
+
+def missing(target: Tensor) -> bool:
+    """Whether a row of targets has no value at all (NaN, or -1 for a class)."""
+    return bool(target.isnan().all() if target.is_floating_point() else (target < 0).all())
+
+
+def write_rejected(path: Path, bad: Sequence[Rejected]) -> None:
+    """Write ``line,smiles,reason`` rows, whole or not at all."""
+    with written_whole(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(("line", "smiles", "reason"))
+        writer.writerows((r.line, r.smiles, r.reason) for r in bad)
+
+
+def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:
+    """The targets in the shape of their kind, NaN (or class -1) if missing, and the names of classes."""
+    if kind == "multiclass":
+        if len(columns) != 1:
+            raise OsanError(f"targets: expected one column for multiclass, got {len(columns)}")
+        cells = table.columns[columns[0]]
+        return class_targets([None if is_missing(cell) else cell for cell in cells], str(table.path))
+    words = _WORDS if kind == "binary" else {}
+    y = np.array(
+        [
+            [
+                number(
+                    words.get(cell.lower(), cell),
+                    f"{table.path}, line {line}, column {c}",
+                    table.decimal_comma,
+                )
+                for line, cell in zip(table.lines, table.columns[c], strict=True)
+            ]
+            for c in columns
+        ]
+    ).reshape(len(columns), -1)
+    if kind == "binary":
+        wrong = np.argwhere(~(np.isnan(y) | (y == 0) | (y == 1)))
+        if len(wrong):
+            c, row = wrong[0]
+            cell = table.columns[columns[c]][row]
+            raise OsanError(
+                f"{table.path}, line {table.lines[row]}, column {columns[c]}: expected 0 or 1, got {cell!r}"
+            )
+    return torch.from_numpy(y.T).float(), ()
+
+
+def _split_column(request: SplitRequest, path: Path) -> str | None:
+    """The column that gives the split: one of that name, or whatever is neither a known split nor a file."""
+    split = request.split
+    if not isinstance(split, str) or split in ("random", "scaffold"):
+        return None
+    known = split == "stratified" or os.path.isfile(split)
+    return split if has_column(path, split) or not known else None

@@ -1,0 +1,1 @@
+"""File formats: tables, rows of numbers, TU folders and ``torch.save`` files."""

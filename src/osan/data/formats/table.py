@@ -1,0 +1,183 @@
+"""Tables of text with line numbers: CSV (also compressed) and Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from osan.errors import OsanError
+from osan.extras import optional
+from osan.files import read_start, read_text
+
+_SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
+_HEADER = 1 << 22  # bytes that hold any header
+
+
+def is_table(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a table, by its name.
+
+    >>> is_table("a.csv.gz"), is_table("a.pt")
+    (True, False)
+    """
+    return not _SUFFIXES.isdisjoint(suffix.lower() for suffix in Path(path).suffixes)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of a table as text.
+
+    Parameters
+    ----------
+    path
+        The file.
+    columns
+        The cells of each wanted column, empty if missing.
+    lines
+        The line on which each row starts. Parquet has no lines: row i has the number i + 1.
+    decimal_comma
+        Whether numbers may have a decimal comma (1,5 for one and a half), as in tables with semicolons.
+    header, rows
+        The whole table, if it was asked for, else empty.
+    """
+
+    path: Path
+    columns: dict[str, list[str]]
+    lines: list[int]
+    decimal_comma: bool = False
+    header: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+
+
+def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table:
+    """Read columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
+
+    A ``.csv`` file has commas, semicolons or tabs: the first of these for which the header has the columns.
+    With ``whole``, all cells are kept.
+
+    Raises
+    ------
+    OsanError
+        If the file is no such table. The message names the file and the line.
+    """
+    if len(set(columns)) != len(columns):
+        raise OsanError(f"columns: expected different names, got {', '.join(columns)}")
+    if _is_parquet(path):
+        return _read_parquet(path, columns, whole)
+    text = read_text(path)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    start = 1
+    try:
+        separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise OsanError(f"{path}, line {start}: broken CSV ({error})") from error
+    if not rows:
+        raise OsanError(f"{path}, line 1: expected a header, got an empty file")
+    header = [name.strip() for name in rows[0]]
+    for column in columns:
+        if header.count(column) != 1:
+            raise OsanError(
+                f"{path}, line {lines[0]}: expected one column {column!r}, got {header.count(column)} in the "
+                f"header {', '.join(header)[:200]}"
+            )
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != len(header):
+            raise OsanError(
+                f"{path}, line {line}: expected {len(header)} fields as in the header, got {len(row)}"
+            )
+    place = {column: header.index(column) for column in columns}
+    cells = {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}
+    kept = (header, rows[1:]) if whole else ([], [])
+    return Table(path, cells, lines[1:], separator == ";", *kept)
+
+
+def has_column(path: Path, name: str) -> bool:
+    """Whether a table has exactly one column of that name; only its header is read."""
+    try:
+        return _header(path, name).count(name) == 1
+    except (OsanError, csv.Error):
+        return False
+
+
+def _header(path: Path, name: str) -> list[str]:
+    """The names of the columns; the separator is the one that makes ``name`` a column, if any."""
+    if _is_parquet(path):
+        return list(_open_parquet(path).schema_arrow.names)
+    text = read_start(path, _HEADER)
+    return _first_row(text, "\t" if ".tsv" in path.name.lower() else _separator(text, [name]))
+
+
+def _first_row(text: str, separator: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    return [name.strip() for name in next(filter(None, reader), [])]
+
+
+def _separator(text: str, columns: Sequence[str]) -> str:
+    return next((s for s in (",", ";", "\t") if set(_first_row(text, s)).issuperset(columns)), ",")
+
+
+def _is_parquet(path: Path) -> bool:
+    return path.suffix.lower() in (".parquet", ".pq")
+
+
+def is_missing(text: str) -> bool:
+    """Whether a cell is empty, ``NA``, ``NaN`` or similar."""
+    return text.strip().lower() in ("", "na", "nan", "n/a", "null")
+
+
+def number(text: str, where: str, decimal_comma: bool = False) -> float:
+    """A finite number, or NaN for a missing value: see :func:`is_missing`; also ``None``.
+
+    >>> number(" 1e3", "file, line 2"), number("", "file, line 3")
+    (1000.0, nan)
+    """
+    if is_missing(text) or text.strip().lower() == "none":
+        return float("nan")
+    plain = text.replace(",", ".") if decimal_comma and "." not in text else text
+    try:
+        value = float(plain.replace("_", "x"))  # only Python reads 1_000 as a number
+    except ValueError:
+        raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
+    if value in (float("inf"), float("-inf")):
+        raise OsanError(f"{where}: expected a finite number, got {text[:40]!r}")
+    return value
+
+
+def _open_parquet(path: Path) -> Any:
+    arrow = optional("pyarrow", "parquet", "reading Parquet")
+    parquet = optional("pyarrow.parquet", "parquet", "reading Parquet")
+    try:
+        return parquet.ParquetFile(path)
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
+
+
+def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
+    file = _open_parquet(path)
+    arrow = optional("pyarrow", "parquet", "reading Parquet")
+    try:
+        header = file.schema_arrow.names
+        for column in columns:
+            if header.count(column) != 1:
+                raise OsanError(
+                    f"{path}: expected one column {column!r}, got the columns {', '.join(header)[:200]}"
+                )
+        table = file.read(columns=None if whole else list(columns))
+        texts = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
+    place = {column: table.column_names.index(column) for column in columns}
+    cells = {column: [text.strip() for text in texts[i]] for column, i in place.items()}
+    kept = (table.column_names, [list(row) for row in zip(*texts, strict=True)]) if whole else ([], [])
+    return Table(path, cells, list(range(1, table.num_rows + 1)), False, *kept)

@@ -1,0 +1,1 @@
+"""Generated graphs with known answers; they need no files."""

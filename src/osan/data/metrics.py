@@ -1,0 +1,99 @@
+"""The kinds of tasks and the metrics that score them: one table for all rooms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from osan.errors import OsanError
+from osan.words import Kind
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric.
+
+    Parameters
+    ----------
+    kinds
+        The kinds of tasks that it scores.
+    direction
+        ``"min"`` if smaller is better, else ``"max"``.
+    default
+        The kinds that it scores by default.
+    default_for_molecules
+        The kinds that it scores by default in tables of molecules.
+    reference
+        The functions of torchmetrics that compute it, in :func:`osan.training.scores.score`.
+    """
+
+    kinds: tuple[Kind, ...]
+    direction: Literal["min", "max"]
+    default: tuple[Kind, ...] = ()
+    default_for_molecules: tuple[Kind, ...] = ()
+    reference: tuple[str, ...] = ()
+
+
+METRICS: dict[str, Metric] = {
+    "mae": Metric(
+        kinds=("regression",),
+        direction="min",
+        default=("regression",),
+        default_for_molecules=("regression",),
+        reference=("mean_absolute_error",),
+    ),
+    "rmse": Metric(kinds=("regression",), direction="min", reference=("mean_squared_error",)),
+    "accuracy": Metric(
+        kinds=("binary", "multiclass"),
+        direction="max",
+        default=("binary", "multiclass"),
+        default_for_molecules=("multiclass",),
+        reference=("binary_accuracy", "multiclass_accuracy"),
+    ),
+    "rocauc": Metric(
+        kinds=("binary",), direction="max", default_for_molecules=("binary",), reference=("binary_auroc",)
+    ),
+}
+
+
+def check_kind(kind: str) -> None:
+    """Raise unless ``kind`` is one of the kinds of tasks."""
+    if kind not in KINDS:
+        raise OsanError(f"kind: expected {', '.join(KINDS[:-1])} or {KINDS[-1]}, got {kind!r}")
+
+
+def metrics_for(kind: Kind) -> tuple[str, ...]:
+    """The metrics that score a kind of task.
+
+    >>> metrics_for("binary")
+    ('accuracy', 'rocauc')
+    """
+    return tuple(name for name, metric in METRICS.items() if kind in metric.kinds)
+
+
+def default_metric(kind: Kind, molecules: bool = False) -> str:
+    """The metric of a kind of task if none is given; tables of molecules have their usual one.
+
+    >>> default_metric("binary"), default_metric("binary", molecules=True)
+    ('accuracy', 'rocauc')
+    """
+    check_kind(kind)
+    return next(
+        name
+        for name, metric in METRICS.items()
+        if kind in (metric.default_for_molecules if molecules else metric.default)
+    )
+
+
+def check_metric(metric: str, kind: Kind) -> None:
+    """Raise unless ``metric`` scores tasks of that kind.
+
+    >>> check_metric("rocauc", "regression")
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: metric: expected mae or rmse for regression, got 'rocauc'
+    """
+    if metric not in metrics_for(kind):
+        raise OsanError(f"metric: expected {' or '.join(metrics_for(kind))} for {kind}, got {metric!r}")

@@ -1,0 +1,1 @@
+"""Published datasets: the catalog, the readers of raw files, and the cache of processed ones."""

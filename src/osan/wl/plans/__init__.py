@@ -1,0 +1,26 @@
+"""The tests by name. To add one, write its :class:`PlanBuilder` and add a line to :data:`PLANS`."""
+
+from osan.wl.plans.ego import ID, KERNEL, NESTED
+from osan.wl.plans.oswl import DSS, OSWL, VERTEX_SUBGRAPH_OSWL
+from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan, graphs_differ
+from osan.wl.plans.wl import WL
+
+PLANS: dict[str, PlanBuilder] = {
+    "wl": WL,
+    "oswl": OSWL,
+    "vs-oswl": VERTEX_SUBGRAPH_OSWL,
+    "id": ID,
+    "nested": NESTED,
+    "kernel": KERNEL,
+    "dss": DSS,
+}
+
+__all__ = [
+    "PLANS",
+    "Cost",
+    "Plan",
+    "PlanBuilder",
+    "copies_cost",
+    "copies_plan",
+    "graphs_differ",
+]

@@ -1,0 +1,105 @@
+"""Links, menus, commands, settings and tables of the documentation are what the library has."""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+import yaml
+from pages import DOCS, ROOT, text_of
+
+
+@pytest.mark.parametrize("page", sorted(page.name for page in DOCS.glob("*.md")))
+def test_links_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)#]+)\)", text_of(DOCS / page))
+    assert [link for link in links if not (DOCS / link).exists()] == []
+
+
+def test_settings_that_follow_the_authors_code_are_what_the_page_says():
+    """The last column of the table: every setting exists, and what is built of it is the code's choice."""
+    from osan.selection import Noise
+    from osan.training.build import evaluation_noise
+    from osan.training.settings import Settings
+    from osan.training.settings_files import parsed_changes
+
+    text = text_of(DOCS / "differences.md")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]
+    rows = [row for row in rows if len(row) == 4]
+    changes = {row[0]: re.findall(r"`([a-z_.]+) = ([^`]+)`", row[3]) for row in rows}
+    changed = {
+        name: Settings().changed(parsed_changes([f"{key}={value}" for key, value in pairs]))
+        for name, pairs in changes.items()
+        if pairs
+    }
+    assert changed
+    assert all(settings.differences(Settings()) for settings in changed.values())
+    # Gaussian noise of 0.1 std(theta), as the row says.
+    assert evaluation_noise(changed["noise in evaluation"].selection) == Noise("gaussian", 0.1)
+    assert changed["model selection on EXP"].data.validate_on_test
+    assert changed["auxiliary loss"].selection.auxiliary == "uniform"
+    # 10 times the sum over a batch of 32 of KL / n, at the mean of 13.3 vertices.
+    assert round(10 * 32 / 13.3) == changed["auxiliary loss"].selection.auxiliary_weight
+    assert changed["messages in ordered subgraphs"].selection.deleted == "unpooled"
+
+
+def test_every_page_of_the_menu_is_there():
+    def pages(entry):
+        for value in entry.values() if isinstance(entry, dict) else entry:
+            yield from [value] if isinstance(value, str) else pages(value)
+
+    menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
+    assert [page for page in pages(menu) if not (DOCS / page).exists()] == []
+
+
+def test_commands_in_the_pages_exist():
+    import typer
+
+    from osan.cli import app
+
+    known = {*typer.main.get_command(app).commands}  # type: ignore[attr-defined]
+    for page in (ROOT / "README.md", *DOCS.glob("*.md")):
+        text = text_of(page)
+        assert set(re.findall(r"^\|? ?`?osan (\w+)", text, re.MULTILINE)) <= known
+
+
+def test_the_tables_of_results_are_what_their_commands_print():
+    subprocess.run([sys.executable, ROOT / "scripts" / "results_page.py", "--check"], check=True, cwd=ROOT)
+
+
+def test_published_results_are_of_the_plan():
+    """Every published run is one of the plan, each once, and no seed was picked."""
+    from osan.experiments import parse_seeds, read_plan
+    from osan.report import read_records
+
+    groups = read_plan(ROOT / "results" / "plan.toml")
+    planned = [
+        (each.name, seed)
+        for group in groups
+        for seed in parse_seeds(group.seeds)
+        for each in group.settings()
+    ]
+    published = [(record.name, record.seed) for record in read_records(ROOT / "results" / "runs.csv")]
+    assert len(set(published)) == len(published)
+    assert set(published) <= set(planned)
+    # No seed was left out: the seeds of a setting are those that the plan begins with.
+    for name in {name for name, _ in published}:
+        seeds = sorted(seed for other, seed in published if other == name)
+        assert seeds == list(range(len(seeds)))
+
+
+def test_the_readme_names_targets_that_exist():
+    makefile = text_of(ROOT / "Makefile")
+    for target in re.findall(r"^make (\S+)", text_of(ROOT / "README.md"), flags=re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
+
+
+def test_the_api_pages_name_what_there_is():
+    """Every ``::: name`` of the API pages can be imported."""
+    for page in (DOCS / "api").glob("*.md"):
+        for name in re.findall(r"^::: (\S+)", text_of(page), flags=re.MULTILINE):
+            room, _, last = name.rpartition(".")
+            try:
+                import_module(name)
+            except ModuleNotFoundError:
+                assert hasattr(import_module(room), last), (page.name, name)

@@ -1,0 +1,42 @@
+"""The table of tests: every entry is complete, and a test of the user is one file."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from osan.errors import OsanError
+from osan.graphs import Graph, write_graphs
+from osan.wl import PLANS, WLTest, refine
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_entry_builds_what_it_promises(name):
+    test = WLTest(name)
+    coloring = refine([Graph(3, [(0, 1)]), Graph(0), Graph(2)], test)
+    assert coloring.test is test
+    assert (coloring.vertex_colors is None) or [len(c) for c in coloring.vertex_colors] == [3, 0, 2]
+    assert coloring.vertex_colors is not None or coloring.subgraph_colors is not None
+    assert PLANS[name].cost(test, 10, 20).memory > 0
+    assert str(test)
+
+
+def test_a_test_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parent)
+    path = nx.path_graph(9)
+    ours, theirs = refine([path], "my_tests:two_steps"), refine([path], "wl")
+    assert str(ours.test) == "two-step 1-WL"
+    assert ours.graph_colors.tolist() == theirs.graph_colors.tolist()
+    assert ours.rounds == (theirs.rounds + 1) // 2
+    with pytest.raises(OsanError, match="k: expected no value for test 'my_tests:two_steps', got 2"):
+        WLTest("my_tests:two_steps", k=2)
+    with pytest.raises(OsanError, match=r"expected an osan\.wl\.plans\.PlanBuilder"):
+        WLTest("my_tests:not_a_builder")
+    write_graphs(tmp_path / "a.g6", [Graph(3, [(0, 1)]), Graph(3, [(0, 1), (1, 2)])])
+    command = [sys.executable, "-m", "osan", "wl", "ladder", str(tmp_path / "a.g6")]
+    shown = subprocess.run(
+        [*command, "--test", "my_tests:two_steps", "--json"], capture_output=True, text=True, check=True
+    )
+    assert '"two-step 1-WL": 1' in shown.stdout

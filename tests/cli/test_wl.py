@@ -87,20 +87,20 @@ def test_ladder_of_a_pair_table(osan_data):
         (["wl", "color", "{folder}/missing.g6"], "missing.g6"),
         (["wl", "color", "{folder}/bad.g6"], "line 2"),
         (["wl", "color", "{folder}/empty.g6"], "empty"),
-        (["wl", "color", "{folder}/both.g6", "--k", "-1"], "k is -1; it must be at least 1"),
+        (["wl", "color", "{folder}/both.g6", "--k", "-1"], "k: expected at least 1 for test 'wl', got -1"),
         (["wl", "color", "{folder}/both.g6", "--test", "owl"], "did you mean 'oswl'"),
         (["wl", "color", "{folder}/both.g6", "--max-memory", "much"], "4GB"),
-        (["wl", "distinguish", "{folder}/both.g6", "A_"], "holds 2 graphs"),
-        (["wl", "distinguish", "A_", "no graph"], "neither a file nor a graph"),
+        (["wl", "distinguish", "{folder}/both.g6", "A_"], "both.g6: expected one graph, got 2"),
+        (["wl", "distinguish", "A_", "no graph"], "expected a file or graph6 text, got 'no graph'"),
         (["wl", "distinguish", "{folder}/mixed.d6", "A_"], "directed"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl two"], "for example 'oswl 2'"),
         (["wl", "ladder", "{folder}/both.g6", "--test", ""], "for example 'oswl 2'"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl --2"], "for example 'oswl 2'"),
         (
             ["wl", "color", "{folder}/both.g6", "--test", "nested", "--what", "edge"],
-            "'nested' takes no what",
+            "what: expected no value for test 'nested', got 'edge'",
         ),
-        (["wl", "ladder", "{folder}/hexagon.g6"], "holds one graph"),
+        (["wl", "ladder", "{folder}/hexagon.g6"], "expected at least two graphs, got one"),
         (["wl", "nothing"], "No such command"),
         (
             ["wl", "color", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],
@@ -155,4 +155,4 @@ def test_theory():
     assert told["1-OSWL does not separate"] is False  # two columns too few: docs/theory.md
     shown = osan("theory", "--only", "backbone X_1").stdout
     assert "docs/theory.md" in shown
-    assert "no check mentions" in osan("theory", "--only", "nothing like that").stderr
+    assert "--only: expected a text from a check" in osan("theory", "--only", "nothing like that").stderr

@@ -11,7 +11,6 @@ from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
 from osan.bags.choice import Agg, inclusion
-from osan.bags.operations import Deleted
 from osan.errors import OsanError
 from osan.nn.adapter import takes
 from osan.nn.output import Output
@@ -30,6 +29,7 @@ from osan.selection import (
 )
 from osan.selection.auxiliary import AuxiliaryLoss, resolve_auxiliary
 from osan.selection.noise import Distribution
+from osan.words import Deleted
 
 Combine = Literal["mean", "vote"]
 

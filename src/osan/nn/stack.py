@@ -15,8 +15,9 @@ from osan.nn.edges import EdgeRows
 from osan.nn.layers import AllConv, Conv, LayerSpec, MarkedConv, make_layer
 from osan.nn.mlp import dropout
 from osan.nn.norm import Activation, BagBatchNorm
-from osan.nn.options import Neighborhood, checked
+from osan.nn.options import checked
 from osan.nn.view import View, views
+from osan.words import Neighborhood
 
 
 class Layer(Module):

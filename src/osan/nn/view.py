@@ -108,6 +108,14 @@ class View:
         return present(self)
 
     @cached_property
+    def loop_weight(self) -> Tensor | None:
+        """``weight``, with 1 for self-loops of weight 0: layers that add missing self-loops add these too."""
+        if self.weight is None:
+            return None
+        missing = (self.edge_index[0] == self.edge_index[1]) & (self.weight.detach() == 0)
+        return torch.where(missing, 1.0, self.weight) if bool(missing.any()) else self.weight
+
+    @cached_property
     def by_mark(self) -> tuple[tuple[View, Tensor | None], tuple[View, Tensor | None]]:
         """The view of marked senders, then that of unmarked ones; each without edge features.
 
@@ -172,7 +180,7 @@ def _by_mark(view: View) -> tuple[tuple[View, Tensor | None], tuple[View, Tensor
     parts = []
     for share in (mark, 1 - mark):
         part, mask = copy(view.with_edges(None)), None
-        for name in ("present", "by_mark"):
+        for name in ("present", "loop_weight", "by_mark"):
             part.__dict__.pop(name, None)
         if soft or mark.requires_grad or view.weight is not None:
             weight = share if view.weight is None else share * view.weight

@@ -12,10 +12,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan import compiled as numba
-from osan.bags.operations import Operation
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem
 from osan.selection.topk import kept, ranks, top
+from osan.words import Operation
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy

@@ -11,10 +11,10 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, all_egos
 from osan.bags.enumerate import balls
-from osan.bags.operations import Deleted, Operation
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem
 from osan.selection.topk import ranks
+from osan.words import Deleted, Operation
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy

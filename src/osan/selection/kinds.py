@@ -8,7 +8,6 @@ import torch
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
-from osan.bags.operations import Deleted
 from osan.errors import OsanError
 from osan.parts import resolve
 from osan.selection.cover import CoverProblem
@@ -16,6 +15,7 @@ from osan.selection.ego import EgoProblem
 from osan.selection.problem import Problem
 from osan.selection.topk import EdgeProblem, VertexProblem
 from osan.selection.tree import TreeProblem
+from osan.words import Deleted
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy

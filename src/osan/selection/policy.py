@@ -7,10 +7,10 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Literal, cast, get_args
 
-from osan.bags.operations import Operation
 from osan.errors import OsanError
 from osan.selection.kinds import KINDS, kind_named
 from osan.selection.problem import Problem
+from osan.words import Operation
 
 # Words of a text are separated by spaces, those of a slug by hyphens.
 _GRAMMAR = (

@@ -11,9 +11,9 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, from_choice
 from osan.bags.choice import Agg
-from osan.bags.operations import Deleted, Operation
 from osan.errors import OsanError
 from osan.selection.ground import GroundSet
+from osan.words import Deleted, Operation
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy

@@ -10,9 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, all_edges, all_subsets
-from osan.bags.operations import Deleted, Operation
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem, not_enumerable
+from osan.words import Deleted, Operation
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy

@@ -11,8 +11,8 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, from_choice, maximum_spanning_forest
 from osan.bags.choice import Agg
-from osan.bags.operations import Deleted, Operation
 from osan.selection.problem import Problem
+from osan.words import Deleted, Operation
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy

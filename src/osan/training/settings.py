@@ -11,7 +11,6 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from osan.bags.choice import Agg
-from osan.data.metrics import Kind, MetricName
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
 from osan.nn.paper import PAPER_NETWORKS
@@ -20,7 +19,7 @@ from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import SCHEDULES
 from osan.training.validation import checked, name_in
-from osan.words import Deleted
+from osan.words import Deleted, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in(NOISES)]

@@ -24,16 +24,27 @@ class GCN(GCNConv):
         """Shape ``[rows in, width]`` to ``[rows out, width]``."""
         if view.row is not None:
             return gcn_between(self, h, view)
-        weight = None if view.weight is None else view.weight.to(h.dtype)
-        return GCNConv.forward(self, h, view.edge_index, weight)
+        return GCNConv.forward(self, h, view.edge_index, loop_weight(view, h))
 
 
 def gcn(conv: Any, h: Tensor, view: View) -> Tensor:
     """What a ``GCNConv`` of PyG computes on a view."""
     if view.row is not None:
         return gcn_between(conv, h, view)
-    weight = None if view.weight is None else view.weight.to(h.dtype)
-    return conv(h, view.edge_index, weight)
+    if conv.normalize:
+        return conv(h, view.edge_index, loop_weight(view, h))
+    return conv(h, view.edge_index, None if view.weight is None else view.weight.to(h.dtype))
+
+
+def smooth(conv: Any) -> bool:
+    """Whether a ``GCNConv`` is smooth in weights at 0: without self-loops it divides by degrees of 0."""
+    return bool(conv.add_self_loops or not conv.normalize)
+
+
+def loop_weight(view: View, h: Tensor) -> Tensor | None:
+    """The weights in the type of the features."""
+    weight = view.loop_weight
+    return None if weight is None else weight.to(h.dtype)
 
 
 def gcn_between(conv: Any, h: Tensor, view: View) -> Tensor:

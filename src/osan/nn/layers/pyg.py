@@ -9,11 +9,18 @@ from typing import Any
 
 from torch import Tensor
 from torch.nn import Module
-from torch_geometric.nn import GCNConv, GINConv, GINEConv, MessagePassing
+from torch_geometric.nn import (
+    GCNConv,
+    GINConv,
+    GINEConv,
+    MessagePassing,
+    PNAConv,
+    TransformerConv,
+)
 
 from osan.errors import OsanError
 from osan.nn.hooks import scaled_messages
-from osan.nn.layers.gcn import gcn
+from osan.nn.layers.gcn import gcn, smooth
 from osan.nn.layers.gin import missing_edges, require_single, sum_and_map, sums
 from osan.nn.layers.row_local import row_local
 from osan.nn.view import View
@@ -62,9 +69,8 @@ class PyGLayer(Module):
             "edge_attr" in takes and takes["edge_attr"].default is Parameter.empty
         )
         self.passes_messages = any(isinstance(part, MessagePassing) for part in conv.modules())
-        self.run: Run = _EXACT.get(type(conv), _run)
-        if self.run is sum_and_map and not sums(conv):
-            self.run = _run
+        applies, run = _EXACT.get(type(conv), (None, _run))
+        self.run: Run = run if applies is None or applies(conv) else _run
         self.local = row_local(conv)
 
     def forward(self, h: Tensor, view: View) -> Tensor:
@@ -124,7 +130,12 @@ def _more(layer: PyGLayer, view: View, kept: Tensor | None) -> dict[str, Tensor]
     return {"edge_attr": (view.edges if kept is None else view.edges.where(kept)).full()}
 
 
-_EXACT: dict[type[Module], Run] = {GINConv: sum_and_map, GINEConv: sum_and_map, GCNConv: gcn}
+# Layers with a faster way, or with gradients for removed edges, and whether that applies to one of them.
+_EXACT: dict[type[Module], tuple[Callable[[Any], bool], Run]] = {
+    GINConv: (sums, sum_and_map),
+    GINEConv: (sums, sum_and_map),
+    GCNConv: (smooth, gcn),
+}
 
 
 def _parameters(conv: Module) -> dict[str, Parameter]:
@@ -136,6 +147,8 @@ def _parameters(conv: Module) -> dict[str, Parameter]:
 
 def _takes_edge_attr(conv: Module) -> bool:
     takes = _parameters(conv)
+    if isinstance(conv, PNAConv | TransformerConv) and conv.edge_dim is None:
+        return False  # they fail on edge features then
     if "edge_attr" in takes:
         return True
     # GPSConv hands keywords on to the layer inside it.

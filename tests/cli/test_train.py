@@ -187,7 +187,7 @@ def test_evaluate_with_other_noise(own_run):
         found = json.loads(run("evaluate", own_run, *words, "--json").stdout)["agreement"]
         assert found == sample_agreement(learner, graphs, size, samples)
     with pytest.raises(
-        OsanError, match="noise: expected 'gumbel', 'sum-of-gamma', 'gaussian', 'none' or .*, got 'loud'"
+        OsanError, match=r"noise: expected 'gumbel', 'sum-of-gamma', 'gaussian', 'none' or .*, got 'loud'"
     ):
         run("evaluate", own_run, "--noise", "loud")
 

@@ -12,3 +12,7 @@ Deleted = Literal["masked", "isolated", "unpooled"]
 What = Literal["vertex", "edge"]
 # What a vertex aggregates over: its neighbors, or all vertices of its graph.
 Neighborhood = Literal["edges", "all"]
+# What the targets of a task are.
+Kind = Literal["regression", "binary", "multiclass"]
+# How a task is scored; see osan.data.METRICS.
+MetricName = Literal["mae", "rmse", "accuracy", "rocauc"]

@@ -114,4 +114,13 @@ def test_one_line_and_exit_code_two(tmp_path):
         check=False,
     )
     assert result.returncode == 2
-    assert result.stderr == "osan: a.csv, line 1: no column 'smiles'; the header has x\n"
+    assert result.stderr == "osan: a.csv, line 1: expected one column 'smiles', got 0 in the header x\n"
+
+
+def test_the_list_says_what_the_generated_tasks_are():
+    """The list is made without importing them."""
+    from osan.data.generated.tasks import GENERATED
+    from osan.data.overview import overview
+
+    told = {row["name"]: row["task"] for row in overview() if row["ready"] == "embedded"}
+    assert told == {name: make.__doc__.split("\n")[0] for name, make in GENERATED.items()}

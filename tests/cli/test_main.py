@@ -71,7 +71,14 @@ def test_verdicts_are_codes_0_and_1():
     assert osan("wl", "distinguish", "Bw").returncode == 2
 
 
-LIGHT = [["--help"], ["--version"], ["recipes"], ["recipes", "--json"], ["recipes", "--format", "latex"]]
+LIGHT = [
+    ["data", "list"],
+    ["--help"],
+    ["--version"],
+    ["recipes"],
+    ["recipes", "--json"],
+    ["recipes", "--format", "latex"],
+]
 LIGHT += [
     [group, "--help"] for group in ("data", "wl", "recipes", "train", "sweep", "table", "runs", "report")
 ]

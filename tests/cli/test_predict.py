@@ -219,6 +219,6 @@ def test_a_tu_folder_is_predicted_with_the_labels_of_training(tmp_path):
     for more in (4, 7):  # between labels that occurred, and beyond
         write_paths(tmp_path / f"MORE{more}", "MORE", [[1, 2, more]], targets=False)
         with pytest.raises(
-            OsanError, match=rf"MORE_node_labels\.txt: the label {more} did not occur in what the model"
+            OsanError, match=rf"MORE_node_labels\.txt: expected labels that occurred in training, got {more}"
         ):
             run("predict", "runs/tu/seed-0", f"MORE{more}")

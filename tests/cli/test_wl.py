@@ -87,7 +87,7 @@ def test_ladder_of_a_pair_table(osan_data):
         (["wl", "color", "{folder}/missing.g6"], "missing.g6"),
         (["wl", "color", "{folder}/bad.g6"], "line 2"),
         (["wl", "color", "{folder}/empty.g6"], "empty"),
-        (["wl", "color", "{folder}/both.g6", "--k", "-1"], "k is -1; it must be at least 1"),
+        (["wl", "color", "{folder}/both.g6", "--k", "-1"], "k: expected at least 1 for test 'wl', got -1"),
         (["wl", "color", "{folder}/both.g6", "--test", "owl"], "did you mean 'oswl'"),
         (["wl", "color", "{folder}/both.g6", "--max-memory", "much"], "4GB"),
         (["wl", "distinguish", "{folder}/both.g6", "A_"], "holds 2 graphs"),
@@ -98,7 +98,7 @@ def test_ladder_of_a_pair_table(osan_data):
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl --2"], "for example 'oswl 2'"),
         (
             ["wl", "color", "{folder}/both.g6", "--test", "nested", "--what", "edge"],
-            "'nested' takes no what",
+            "what: expected no value for test 'nested'",
         ),
         (["wl", "ladder", "{folder}/hexagon.g6"], "holds one graph"),
         (["wl", "nothing"], "No such command"),
@@ -155,4 +155,4 @@ def test_theory():
     assert told["1-OSWL does not separate"] is False  # two columns too few: docs/theory.md
     shown = osan("theory", "--only", "backbone X_1").stdout
     assert "docs/theory.md" in shown
-    assert "no check mentions" in osan("theory", "--only", "nothing like that").stderr
+    assert "--only: expected a text from a check" in osan("theory", "--only", "nothing like that").stderr

@@ -82,7 +82,7 @@ def test_names_come_before_paths(folder):
         ("C" * 5000, {}, "expected a file"),
         ([], {}, "expected a name or a path, got list; for graphs in memory use osan.data.task_from_graphs"),
         ("planted-motif", {"targets": "y"}, "targets: expected none, for planted-motif is a named dataset"),
-        ("planted-motif", {"split": "random"}, "generated with its split|expected no split"),
+        ("planted-motif", {"split": "random"}, "since it is generated with a split"),
         ("planted-motif", {"nope": 1}, "planted-motif: expected one of the options num_graphs, got 'nope'"),
         ("a.csv", {"labels": "labels.txt"}, "labels: expected none, for a.csv is a table"),
         ("a.csv", {"nope": 1}, "a.csv: expected no options, got 'nope'"),

@@ -240,7 +240,12 @@ def freesolv(osan_data, tmp_path):
         ),
         ("raw/node-feat", 7, b"1,2,x", r"node-feat\.csv\.gz, line 7: expected integers"),
         ("raw/node-feat", 7, b"1,2", r"node-feat\.csv\.gz, line 7: expected 9 values, got 2"),
-        ("raw/edge", 9, b"0,99", r"edge\.csv\.gz, line 9: joins 0 and 99, but the vertices are 0 to"),
+        (
+            "raw/edge",
+            9,
+            b"0,99",
+            r"edge\.csv\.gz, line 9: expected vertices from 0 to 12, got an edge from 0",
+        ),
         ("raw/edge", 9, None, r"edge\.csv\.gz, line \d+: expected \d+ lines, one per edge"),
         ("raw/edge-feat", 9, None, r"edge-feat\.csv\.gz, line \d+: expected"),
         ("raw/graph-label", 3, b"high", r"graph-label\.csv\.gz, line 3: expected numbers"),
@@ -276,7 +281,7 @@ def test_broken_qm9_files_are_named(osan_data, tmp_path):
     for damaged, message in (
         (text[5].replace(",", ",x", 1), r"gdb9\.sdf\.csv, line 6, column A: expected a number, got 'x"),
         (",".join(text[5].split(",")[:-1]) + "\n", r"gdb9\.sdf\.csv, line 6: expected 20 fields"),
-        (",".join(["gdb", "", *text[5].split(",")[2:]]), r"line 6, column A: the value is missing"),
+        (",".join(["gdb", "", *text[5].split(",")[2:]]), r"line 6, column A: expected a number, got none"),
     ):
         (copy / "gdb9.sdf.csv").write_text("".join([*text[:5], damaged, *text[6:]]))
         with pytest.raises(OsanError, match=message):
@@ -293,7 +298,7 @@ def test_truncated_zinc_pickle(osan_data, tmp_path):
     (tmp_path / "ZINC" / "raw").chmod(0o755)
     file = tmp_path / "ZINC" / "raw" / "train.pickle"
     file.write_bytes(file.read_bytes()[:100_000])
-    with pytest.raises(OsanError, match=r"zinc: .*train\.pickle: not a pickle of tensors .*; replace it by"):
+    with pytest.raises(OsanError, match=r"zinc: .*train\.pickle: expected a pickle of tensors .*; replace"):
         load("zinc", tmp_path, cache=tmp_path / "cache")
     assert leftovers(tmp_path / "cache") == []
 
@@ -348,7 +353,7 @@ def test_zinc_pickles_that_would_run_code(tmp_path, within):
         torch.save(harmful, stream)
         harmful = Call(torch.storage._load_from_bytes, stream.getvalue())
     write_zinc(tmp_path, note=harmful)
-    with pytest.raises(OsanError, match=r"zinc: .*ZINC/raw/train\.pickle: not a pickle of tensors \(.*open"):
+    with pytest.raises(OsanError, match=r"zinc: .*raw/train\.pickle: expected a pickle of tensors \(.*open"):
         load("zinc", tmp_path, cache=tmp_path / "cache")
     assert not (tmp_path / "harm").exists()
     assert leftovers(tmp_path / "cache") == []
@@ -398,23 +403,26 @@ def no_space(*_, **__):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"name": "nope"}, "unknown dataset 'nope'; known are zinc, "),
+        ({"dataset": "nope"}, "expected a file, a folder or one of zinc, .*, got 'nope'"),
         (
-            {"name": "alchemy", "split": "stratified"},
+            {"dataset": "alchemy", "split": "stratified"},
             "split: expected official or random for alchemy, got 'stratified'",
         ),
-        ({"name": "alchemy", "fold": 1}, "the split 'official' of alchemy has no folds"),
+        ({"dataset": "alchemy", "fold": 1}, "the split 'official' of alchemy has no folds"),
         (
-            {"name": "alchemy", "validate_on_test": True},
-            "the official split of alchemy says itself what is validated on; leave out validate_on_test",
+            {"dataset": "alchemy", "validate_on_test": True},
+            "validate_on_test: expected a split with folds, but the split 'official' of alchemy has none",
         ),
         (
-            {"name": "alchemy", "split": "random", "validate_on_test": True},
-            "the random split of alchemy says itself what is validated on",
+            {"dataset": "alchemy", "split": "random", "validate_on_test": True},
+            "validate_on_test: expected a split with folds, but the split 'random' of alchemy has none",
         ),
-        ({"name": "alchemy", "distances": True}, "alchemy has no option 'distances'; it has none"),
-        ({"name": "planted-motif", "fold": 0}, "generated with its split"),
-        ({"name": "planted-motif", "k": 2}, "planted-motif has no option 'k'; it has num_graphs"),
+        ({"dataset": "alchemy", "distances": True}, "alchemy: expected no options, got 'distances'"),
+        ({"dataset": "planted-motif", "fold": 0}, "since it is generated with a split"),
+        (
+            {"dataset": "planted-motif", "k": 2},
+            "expected one of the options num_graphs, got 'k'",
+        ),
     ],
 )
 def test_wrong_requests(write_alchemy, tmp_path, request_, message):

@@ -7,9 +7,10 @@ import torchmetrics.functional.classification as classification
 import torchmetrics.functional.regression as regression
 
 from osan.data import METRICS, load
-from osan.data.metrics import KINDS, MetricName, check_kind, default_metric, metrics_for
+from osan.data.metrics import KINDS, check_kind, default_metric, metrics_for
 from osan.errors import OsanError
 from osan.training.scores import COMPUTED
+from osan.words import MetricName
 
 
 def test_every_kind_has_one_default_among_its_metrics():

@@ -104,7 +104,7 @@ set = {{"data.targets" = ["logS"], "data.split" = "part"}}
     [
         (
             "[[groups]]\nruns = ['nowhere.csv/gin/baseline']",
-            "expected a file, a folder or one of zinc, .*, got 'nowhere.csv'",
+            "planted-motif, got 'nowhere.csv'",
         ),
         (
             "[[groups]]\nruns = ['a/b.csv/gin/imle/delete-1-edge/x3']",

@@ -56,7 +56,13 @@ def test_nothing_left_of_a_graph(pool, aggregation, task):
 def test_one_vertex_trains(conv):
     options = {"degrees": torch.tensor([1, 2, 1])} if conv == "pna" else {}
     model = nn.OSAN(WIDTH, 2, 1, conv=conv, k=1, atomic="ordered", **options)
-    train_once(model, point(), bags.all_tuples(point(), 1))
+    out = train_once(model, point(), bags.all_tuples(point(), 1))
+    assert out.shape == (1, 1)
+    # Twice the point is twice the same prediction: nothing is divided by a number of neighbors or by n - 1.
+    pair = Batch.from_data_list([point(), point()])
+    model.eval()
+    alone, both = model(point(), bags.all_tuples(point(), 1)), model(pair, bags.all_tuples(pair, 1))
+    assert torch.allclose(both, alone.expand(2, 1), atol=1e-6)
 
 
 def test_empty_trailing_graphs_are_predicted():

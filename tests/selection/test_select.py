@@ -101,7 +101,9 @@ def test_only_whether_weights_are_finite_leaves_the_device(text, estimator):
 def test_no_noise_leaves_the_device(kind):
     batch = two_graphs()
     with on_device(reads=1):
-        Selection("select 2 vertices", noise=Noise(kind))(batch, torch.rand(9, 2))
+        selected = Selection("select 2 vertices", noise=Noise(kind))(batch, torch.rand(9, 2))
+    # Two vertices of each of the two graphs, in each of the two subgraphs.
+    assert selected.problem.ground.sum_per_graph(selected.choice).tolist() == [[2.0, 2.0], [2.0, 2.0]]
 
 
 def test_the_guard_works():

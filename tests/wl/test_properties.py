@@ -175,7 +175,7 @@ def test_labels_are_compared_not_printed():
         ({"test": "oswl", "k": -2}, "k: expected at least 0 for test 'oswl', got -2"),
         ({"test": "oswl", "k": 1.5}, "k: expected an integer, got 1.5"),
         ({"test": "owl"}, "did you mean 'oswl'"),
-        ({"test": "oswl", "operation": "remove"}, "operation: expected mark, delete or select, got 'remove'"),
+        ({"test": "oswl", "operation": "remove"}, "operation: expected delete, select or mark, got 'remove'"),
         ({"test": "oswl", "ordering": True}, "did you mean 'ordered'"),
         ({"test": "oswl", "ordered": True, "operation": "delete"}, "ordered tuples can only be marked"),
         ({"test": "wl", "rounds": -1}, "rounds: expected at least 0, got -1"),

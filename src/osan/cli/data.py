@@ -17,7 +17,7 @@ app = typer.Typer(help="List, inspect and prepare datasets.", no_args_is_help=Tr
 @app.command("list")
 def list_datasets(data: Data = None, as_json: Json = False) -> None:
     """List all datasets and whether they are ready."""
-    from osan.data.summary import overview
+    from osan.data.overview import overview
 
     rows = overview(data)
     if as_json:
@@ -34,7 +34,7 @@ def list_datasets(data: Data = None, as_json: Json = False) -> None:
 @app.command()
 def info(name: str, data: Data = None, as_json: Json = False) -> None:
     """Show graphs, vertices, edges, labels, splits, source and license of a dataset."""
-    from osan.data.published.corpora import CORPORA
+    from osan.data.published.catalog import CORPORA
     from osan.data.summary import corpus_facts, describe_dataset
 
     facts = corpus_facts(name, data) if name in CORPORA else describe_dataset(name, data)

@@ -1,4 +1,4 @@
-"""``osan wl``: color graphs, tell pairs apart, climb the ladder of tests."""
+"""``osan wl``: color graphs, distinguish pairs, compare tests."""
 
 from __future__ import annotations
 
@@ -29,39 +29,23 @@ Neighborhood = Annotated[
 ]
 Ordered = Annotated[bool | None, typer.Option("--ordered/--unordered", help="Tuples or subsets of vertices.")]
 Operation = Annotated[
-    str | None, typer.Option(help="What is done with a choice.", metavar="mark|delete|select")
+    str | None, typer.Option(help="What to do with chosen vertices or edges.", metavar="mark|delete|select")
 ]
-What = Annotated[str | None, typer.Option(help="What is chosen.", metavar="vertex|edge|ego")]
+What = Annotated[str | None, typer.Option(help="What to choose.", metavar="vertex|edge|ego")]
 Hops = Annotated[int | None, typer.Option(help="Radius of ego-nets; the whole component by default.")]
-MarkCentre = Annotated[bool, typer.Option("--mark-center", help="Mark the center of every ego-net.")]
+MarkCenter = Annotated[bool, typer.Option("--mark-center", help="Mark the center of every ego-net.")]
 Oblivious = Annotated[bool, typer.Option("--oblivious", help="Oblivious instead of folklore k-WL.")]
 Directed = Annotated[bool, typer.Option("--directed", help="Edges of edge lists are arcs.")]
 Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")]
 
 
-def _test(
-    name: str,
-    k: int | None,
-    neighborhood: str | None,
-    ordered: bool | None,
-    operation: str | None,
-    what: str | None,
-    hops: int | None,
-    mark_center: bool,
-    oblivious: bool,
-) -> WLTest:
+def _test(name: str, k: int | None, **options: str | int | bool | None) -> WLTest:
+    """The test with the options that were given; flags that were not given are False."""
     from osan.wl.settings import make_test
 
-    given: dict[str, Any] = {
-        "neighborhood": neighborhood,
-        "ordered": ordered,
-        "operation": operation,
-        "what": what,
-        "hops": hops,
-        "mark_center": mark_center or None,
-        "oblivious": oblivious or None,
-    }
-    return make_test(name, k, **{key: value for key, value in given.items() if value is not None})
+    given = {key: value for key, value in options.items() if value is not None}
+    given = {key: value for key, value in given.items() if value is not False or key == "ordered"}
+    return make_test(name, k, **given)
 
 
 @app.command()
@@ -74,20 +58,30 @@ def color(
     operation: Operation = None,
     what: What = None,
     hops: Hops = None,
-    mark_center: MarkCentre = False,
+    mark_center: MarkCenter = False,
     oblivious: Oblivious = False,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
     out: Annotated[Path | None, typer.Option(help="Draw the colors into this .svg or .png file.")] = None,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
-    """Color the graphs of FILE jointly; equal colors mean: not told apart."""
+    """Color the graphs of FILE jointly; graphs with equal colors are not distinguished."""
     if out is not None:
         from osan.report.pictures import checked_suffix
 
         suffix = checked_suffix(out)  # before the work
-    chosen = _test(test, k, neighborhood, ordered, operation, what, hops, mark_center, oblivious)
+    chosen = _test(
+        test,
+        k,
+        neighborhood=neighborhood,
+        ordered=ordered,
+        operation=operation,
+        what=what,
+        hops=hops,
+        mark_center=mark_center,
+        oblivious=oblivious,
+    )
     from osan.graphs import read_graphs
     from osan.wl import refine
 
@@ -107,9 +101,9 @@ def color(
 
         with written_whole(out) as temporary:
             temporary.write_bytes(rendered(draw(graphs, coloring), suffix))
-        if not json:
-            typer.echo(f"{out} written, with the first graphs if there are many")
-    if json:
+        if not as_json:
+            typer.echo(f"wrote {out} (the first graphs if there are many)")
+    if as_json:
         print_json(
             {
                 "test": str(chosen),
@@ -179,15 +173,25 @@ def distinguish(
     operation: Operation = None,
     what: What = None,
     hops: Hops = None,
-    mark_center: MarkCentre = False,
+    mark_center: MarkCenter = False,
     oblivious: Oblivious = False,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
-    """Tell two graphs apart. Exit code 0: separated, 1: not separated, 2: error."""
-    chosen = _test(test, k, neighborhood, ordered, operation, what, hops, mark_center, oblivious)
+    """Distinguish two graphs. The exit code is 0 if separated, 1 if not, and 2 or more after an error."""
+    chosen = _test(
+        test,
+        k,
+        neighborhood=neighborhood,
+        ordered=ordered,
+        operation=operation,
+        what=what,
+        hops=hops,
+        mark_center=mark_center,
+        oblivious=oblivious,
+    )
     from osan.wl import distinguishes
 
     graphs = _one_graph(a, directed), _one_graph(b, directed)
@@ -199,7 +203,7 @@ def distinguish(
             max_memory=memory_limit(max_memory),
             progress=_follow(bar, str(chosen), rounds),
         )
-    if json:
+    if as_json:
         print_json({"test": str(chosen), "separated": verdict})
     else:
         typer.echo(f"{chosen}: {'separated' if verdict else 'not separated'}")
@@ -215,7 +219,7 @@ def ladder(
         typer.Option("--test", help="Only these, e.g. 'oswl 2'; may be repeated.", metavar="'NAME K'"),
     ] = None,
     max_memory: MaxMemory = None,
-    json: Json = False,
+    as_json: Json = False,
 ) -> None:
     """How many pairs of FILE each test separates, cheapest test first, category by category."""
     from osan.errors import OsanError
@@ -243,7 +247,7 @@ def ladder(
                 tick=lambda: bar.advance(task),
             )
             rows = [row]
-    if json:
+    if as_json:
         print_json([row.__dict__ for row in rows])
     else:
         _print_survey(rows)

@@ -1,15 +1,20 @@
 """Datasets: published, generated, and your graphs and molecules; :func:`load` takes a name or a path."""
 
-from osan.data.custom.graphs import load_graphs, task_from_graphs
-from osan.data.custom.molecules import load_table
-from osan.data.flat import FlatDataset, flatten
-from osan.data.generated.planted import planted_motif
-from osan.data.generated.twisted import twisted_pairs
-from osan.data.loader import FlatLoader
-from osan.data.loading import load, names
-from osan.data.metrics import METRICS, Metric
-from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
-from osan.data.task import Features, Normalization, Task
+from typing import TYPE_CHECKING
+
+from osan.lazy import attach
+
+if TYPE_CHECKING:
+    from osan.data.custom.graphs import load_graphs, task_from_graphs
+    from osan.data.custom.molecules import load_table
+    from osan.data.flat import FlatDataset, flatten
+    from osan.data.generated.planted import planted_motif
+    from osan.data.generated.twisted import twisted_pairs
+    from osan.data.loader import FlatLoader
+    from osan.data.loading import load, names
+    from osan.data.metrics import METRICS, Metric
+    from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
+    from osan.data.task import Features, Normalization, Task
 
 __all__ = [
     "METRICS",
@@ -32,3 +37,20 @@ __all__ = [
     "task_from_graphs",
     "twisted_pairs",
 ]
+
+# Listing datasets must not import torch.
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "custom.graphs": ["load_graphs", "task_from_graphs"],
+        "custom.molecules": ["load_table"],
+        "flat": ["FlatDataset", "flatten"],
+        "generated.planted": ["planted_motif"],
+        "generated.twisted": ["twisted_pairs"],
+        "loader": ["FlatLoader"],
+        "loading": ["load", "names"],
+        "metrics": ["METRICS", "Metric"],
+        "published.corpora": ["brec", "graph8c", "relabeled", "strongly_regular"],
+        "task": ["Features", "Normalization", "Task"],
+    },
+)

@@ -15,7 +15,6 @@ from osan.data.custom.molecules import load_table
 from osan.data.formats.table import is_table
 from osan.data.formats.tu import is_tu
 from osan.data.generated.tasks import GENERATED
-from osan.data.metrics import Kind
 from osan.data.published.catalog import PUBLISHED
 from osan.data.published.loading import load_published
 from osan.data.published.paths import Folder
@@ -23,6 +22,7 @@ from osan.data.splits import SplitRequest
 from osan.data.task import Task
 from osan.errors import OsanError
 from osan.graphs.files import SUFFIXES
+from osan.words import Kind
 
 
 def load(

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from osan.errors import OsanError
+from osan.words import Kind
 
-Kind = Literal["regression", "binary", "multiclass"]
-MetricName = Literal["mae", "rmse", "accuracy", "rocauc"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from osan.data.metrics import Kind
 from osan.errors import OsanError
 from osan.extras import optional
+from osan.words import Kind
 
 Split = dict[str, Tensor]
 PARTS = ("train", "val", "test")

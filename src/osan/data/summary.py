@@ -1,4 +1,4 @@
-"""Overviews and statistics of datasets."""
+"""Statistics of datasets."""
 
 from __future__ import annotations
 
@@ -9,37 +9,10 @@ import torch
 from osan.data.flat import FlatDataset
 from osan.data.generated.tasks import GENERATED
 from osan.data.loading import load
-from osan.data.published.catalog import PUBLISHED
-from osan.data.published.corpora import CORPORA
-from osan.data.published.loading import cached_file, locate, where_to_put
-from osan.data.published.paths import Folder, data_root
+from osan.data.published.catalog import CORPORA, PUBLISHED
+from osan.data.published.paths import Folder
+from osan.data.published.places import locate, where_to_put
 from osan.data.task import Features, Task
-
-
-def overview(root: Folder = None, cache: Folder = None) -> list[dict[str, str]]:
-    """One row per dataset: name, task, readiness, source and license.
-
-    Readiness is ``"embedded"`` (generated), ``"cached"`` (processed), ``"raw"`` (files found) or
-    ``"missing"``.
-    """
-    rows = []
-    for name, source in PUBLISHED.items():
-        place = locate(source, root, cache)
-        state = "missing"
-        if place is not None:
-            state = "cached" if cached_file(source, place, cache).is_file() else "raw"
-        rows.append(_row(name, f"{source.kind}, {source.metric}", state, source.source, source.license))
-    for name, (file, origin, license) in CORPORA.items():
-        folder = data_root(root)
-        found = folder is not None and (folder / file).exists()
-        rows.append(_row(name, "pairs of graphs", "raw" if found else "missing", origin, license))
-    for name, make in GENERATED.items():
-        rows.append(_row(name, (make.__doc__ or "").split("\n")[0], "embedded", "generated", "MIT"))
-    return rows
-
-
-def _row(name: str, task: str, ready: str, source: str, license: str) -> dict[str, str]:
-    return {"name": name, "task": task, "ready": ready, "source": source, "license": license}
 
 
 def describe_dataset(name: str, root: Folder = None, cache: Folder = None) -> dict[str, Any]:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
-from osan.data.metrics import METRICS, Kind, check_metric
+from osan.data.metrics import METRICS, check_metric
 from osan.errors import OsanError
+from osan.words import Kind
 
 # For each column of labels in x or edge_attr, the labels in the order of their codes.
 Alphabets = Mapping[str, Sequence[Sequence[Hashable]]]

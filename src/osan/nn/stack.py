@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -25,8 +25,7 @@ from osan.nn.convolution import (
 )
 from osan.nn.mlp import MLP, dropout
 from osan.nn.norm import Activation, BagBatchNorm
-
-Neighborhood = Literal["edges", "all"]
+from osan.words import Neighborhood
 
 
 class Layer(Module):

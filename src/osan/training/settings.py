@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from osan.errors import OsanError
 from osan.files import written_whole
 from osan.selection import Policy
+from osan.words import Kind, MetricName
 
 Checked = TypeVar("Checked", bound=BaseModel)
-Metric = Literal["mae", "rmse", "accuracy", "rocauc"]
 NoiseKind = Literal["gumbel", "sum-of-gamma", "gaussian", "none"]
 EstimatorName = Literal["imle", "adaptive-imle", "simple", "straight-through", "score-function", "random"]
 Paper = Literal[
@@ -54,8 +54,8 @@ class DataSettings(Section):
     seed: int = 0
     validate_on_test: bool = False
     options: dict[str, Any] = {}
-    metric: Metric | None = None
-    kind: Literal["regression", "binary", "multiclass"] = "regression"
+    metric: MetricName | None = None
+    kind: Kind = "regression"
     smiles: str = "smiles"
     targets: list[str] = []
     labels: str | None = None

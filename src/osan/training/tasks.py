@@ -14,9 +14,10 @@ from torch import Tensor
 from osan.data import Features, Normalization, Task, load
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
-from osan.data.metrics import Kind, metrics_for
+from osan.data.metrics import metrics_for
 from osan.errors import OsanError
 from osan.training.settings import Settings
+from osan.words import Kind
 
 
 def load_task(settings: Settings, data: Path | None = None, rejected: Path | None = None) -> Task:

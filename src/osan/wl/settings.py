@@ -10,10 +10,10 @@ from typing import Any, Literal, get_args
 from osan.errors import OsanError
 from osan.parts import resolve
 from osan.wl.plans import PLANS, PlanBuilder
+from osan.words import Neighborhood, Operation
 
-Neighborhood = Literal["edges", "all"]
-Operation = Literal["mark", "delete", "select"]
-What = Literal["vertex", "edge", "ego"]
+# What a subgraph is made of.
+Chosen = Literal["vertex", "edge", "ego"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class WLTest:
     neighborhood: Neighborhood = "edges"
     ordered: bool | None = None
     operation: Operation | None = None
-    what: What = "vertex"
+    what: Chosen = "vertex"
     hops: int | None = None
     mark_center: bool = False
     oblivious: bool = False
@@ -80,7 +80,7 @@ class WLTest:
         for field, value, allowed in (
             ("neighborhood", self.neighborhood, get_args(Neighborhood)),
             ("operation", self.operation, (None, *get_args(Operation))),
-            ("what", self.what, get_args(What)),
+            ("what", self.what, get_args(Chosen)),
         ):
             if value not in allowed:
                 names = [name for name in allowed if name is not None]

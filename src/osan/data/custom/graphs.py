@@ -18,12 +18,13 @@ from osan.data.flat import FlatDataset, flatten
 from osan.data.formats.saved import plain_list, read_pt
 from osan.data.formats.table import number
 from osan.data.formats.tu import read_tu
-from osan.data.metrics import Kind, check_kind, default_metric
+from osan.data.metrics import check_kind, default_metric
 from osan.data.splits import Split, SplitRequest
 from osan.data.task import Alphabets, Features, Task, make_task
 from osan.errors import OsanError
 from osan.files import read_text
 from osan.graphs import read_graphs
+from osan.words import Kind
 
 
 def load_graphs(

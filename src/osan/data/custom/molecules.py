@@ -18,12 +18,13 @@ from osan.data.custom.graphs import class_targets
 from osan.data.custom.splits import check_custom, custom_split
 from osan.data.flat import flatten
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
-from osan.data.metrics import Kind, check_kind, default_metric
+from osan.data.metrics import check_kind, default_metric
 from osan.data.splits import SplitRequest, given_split, scaffold_split
 from osan.data.task import Features, Task, make_task
 from osan.errors import OsanError
 from osan.extras import optional, rdkit
 from osan.files import written_whole
+from osan.words import Kind
 
 # How tables write the values of a binary target, besides 1 and 0.
 _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}

@@ -14,7 +14,6 @@ import torch
 from torch import Tensor
 
 from osan.data.formats.saved import load_safely
-from osan.data.metrics import Kind
 from osan.data.splits import (
     FOLDS,
     PARTS,
@@ -27,6 +26,7 @@ from osan.data.splits import (
 )
 from osan.errors import OsanError
 from osan.files import read_text
+from osan.words import Kind
 
 # What a pickled array of integers consists of, also in files of numpy 1.
 _RECONSTRUCT = np.zeros(0).__reduce__()[0]

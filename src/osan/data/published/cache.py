@@ -11,12 +11,10 @@ from safetensors.torch import save as to_bytes
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
+from osan.data.published.places import FORMAT
 from osan.data.task import Features
 from osan.errors import OsanError
 from osan.files import written_whole
-
-# Increased whenever the meaning of a cached file changes, so that older files are rebuilt.
-FORMAT = "1"
 
 
 @dataclass(frozen=True, eq=False)

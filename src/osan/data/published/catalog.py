@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from osan.data.metrics import Kind
-from osan.data.published import readers, texts
-from osan.data.published.cache import Processed
 from osan.data.published.paths import files_under
+from osan.words import Kind
 
+if TYPE_CHECKING:
+    from osan.data.published.cache import Processed
+
+SUBSET = (10_000, 1_000, 1_000)  # of ZINC, QM9 and Alchemy (paper, "Additional experimental details")
+# File, origin and license of each expressiveness corpus; see osan.data.published.corpora.
+CORPORA = {
+    "brec": ("BREC/brec_pairs.tsv.gz", "GraphPKU/BREC, 400 pairs of graphs", "MIT"),
+    "sr": ("SR", "strongly regular graphs of B. McKay's collection, from twitter-research/cwn", "MIT"),
+    "graph8c": ("graph8c/graph8c.g6", "the connected graphs on 8 vertices, from balcilar/gnn-matlang", "MIT"),
+}
 _OSAN = "https://raw.githubusercontent.com/chendiqian/OSAN/3aa3cabc73c8c54357929347631aae0e6fa44deb/datasets"
 _TU = "TU Dortmund graph kernel collection, through torch_geometric.datasets.TUDataset"
 
@@ -68,6 +77,15 @@ class Source:
         return files_under(root / self.folder)
 
 
+def _lazy(module: str, function: str, **options: str) -> Callable[..., Any]:
+    """A function of a module of this shelf that is imported when it is called: listing needs no torch."""
+
+    def call(*given: Any) -> Any:
+        return getattr(import_module(f"osan.data.published.{module}"), function)(*given, **options)
+
+    return call
+
+
 def _ogb(name: str, kind: Kind, metric: str) -> Source:
     raw = ("edge", "edge-feat", "graph-label", "node-feat", "num-edge-list", "num-node-list")
     return Source(
@@ -78,7 +96,7 @@ def _ogb(name: str, kind: Kind, metric: str) -> Source:
             *(f"split/scaffold/{part}.csv.gz" for part in ("train", "valid", "test")),
             "RELEASE_v1.txt",
         ),
-        read=partial(readers.read_ogb, name=f"ogbg-{name}"),
+        read=_lazy("readers", "read_ogb", name=f"ogbg-{name}"),
         kind=kind,
         metric=metric,
         source="Open Graph Benchmark (MoleculeNet), through ogb.graphproppred",
@@ -91,7 +109,7 @@ def _tu(name: str, title: str, labels: str, license: str, **task: object) -> Sou
         name=name,
         folder=f"TU/{title}",
         files=tuple(f"raw/{title}_{part}.txt" for part in ("A", "graph_indicator", labels)),
-        read=partial(readers.read_tu_dataset, name=title),
+        read=_lazy("readers", "read_tu_dataset", name=title),
         source=_TU,
         license=license,
         **task,  # type: ignore[arg-type]
@@ -105,7 +123,7 @@ def _sat(
         name=name,
         folder=folder,
         files=(file,),
-        read=partial(texts.read_sat, file=file, url=url, sha256=sha256),
+        read=_lazy("texts", "read_sat", file=file, url=url, sha256=sha256),
         kind="binary",
         metric="accuracy",
         splits=("stratified", "random"),
@@ -122,7 +140,7 @@ _SOURCES = (
         files=tuple(
             f"raw/{part}.{kind}" for part in ("train", "val", "test") for kind in ("pickle", "index")
         ),
-        read=readers.read_zinc,
+        read=_lazy("readers", "read_zinc"),
         kind="regression",
         metric="mae",
         source="ZINC-12k of benchmarking-gnns, through torch_geometric.datasets.ZINC",
@@ -132,11 +150,11 @@ _SOURCES = (
         name="qm9",
         folder="QM9/qm9_12k",
         files=("raw/gdb9.sdf", "raw/gdb9.sdf.csv", "raw/uncharacterized.txt"),
-        read=readers.read_qm9,
+        read=_lazy("readers", "read_qm9"),
         kind="regression",
         metric="mae",
         normalize=True,
-        options={"distances": readers.with_distances},
+        options={"distances": _lazy("readers", "with_distances")},
         source="QM9 (MoleculeNet), through torch_geometric.datasets.QM9",
         license="CC0 (QM9); MIT (MoleculeNet)",
     ),
@@ -149,7 +167,7 @@ _SOURCES = (
         metric="mae",
         normalize=True,
         splits=("official", "random"),
-        subset=readers.SUBSET,
+        subset=SUBSET,
     ),
     _ogb("molesol", "regression", "rmse"),
     _ogb("molbace", "binary", "rocauc"),
@@ -202,7 +220,7 @@ _SOURCES = (
         name="csl",
         folder="CSL",
         files=("csl.tsv", *(f"CSL_{part}.index" for part in ("train", "val", "test"))),
-        read=texts.read_csl_folder,
+        read=_lazy("texts", "read_csl_folder"),
         kind="multiclass",
         metric="accuracy",
         folds=5,

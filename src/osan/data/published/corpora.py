@@ -10,12 +10,6 @@ from osan.data.published.paths import Folder, data_root
 from osan.errors import OsanError
 from osan.graphs import Graph, Pair, read_graphs, read_pairs
 
-CORPORA = {
-    "brec": ("BREC/brec_pairs.tsv.gz", "GraphPKU/BREC, 400 pairs of graphs", "MIT"),
-    "sr": ("SR", "strongly regular graphs of B. McKay's collection, from twitter-research/cwn", "MIT"),
-    "graph8c": ("graph8c/graph8c.g6", "the connected graphs on 8 vertices, from balcilar/gnn-matlang", "MIT"),
-}
-
 
 def brec(root: Folder = None) -> list[Pair]:
     """The 400 pairs of BREC (Wang & Zhang, 2023) in their published order, with category and subcategory."""

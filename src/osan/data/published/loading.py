@@ -12,8 +12,9 @@ from torch import Tensor
 
 from osan.data.published import cache as store
 from osan.data.published.cache import Processed
-from osan.data.published.catalog import PUBLISHED, Source
-from osan.data.published.paths import Folder, cache_root, data_root, fingerprint, stage, workspace
+from osan.data.published.catalog import Source
+from osan.data.published.paths import Folder, cache_root, stage, workspace
+from osan.data.published.places import cached_file, find, locate, where_to_put
 from osan.data.splits import PARTS, Split, SplitRequest, check_split, draw_split, fold_split, subset_split
 from osan.data.task import Task, make_task
 from osan.errors import OsanError
@@ -48,27 +49,6 @@ def load_published(
         source=source.source,
         license=source.license,
     )
-
-
-def find(name: str) -> Source:
-    """The published dataset of that name."""
-    if name not in PUBLISHED:
-        raise OsanError(f"dataset: expected one of {', '.join(PUBLISHED)}, got {name!r}")
-    return PUBLISHED[name]
-
-
-def locate(source: Source, root: Folder = None, cache: Folder = None) -> Path | None:
-    """The folder with all raw files of a dataset: the data folder, else the downloads, else ``None``."""
-    for place in (data_root(root), cache_root(cache) / "raw"):
-        if place is not None and not source.missing(place):
-            return place
-    return None
-
-
-def cached_file(source: Source, place: Path, cache: Folder = None) -> Path:
-    """The path of the processed dataset. Its name changes with the raw files."""
-    key = fingerprint(source.raw_files(place), store.FORMAT, source.name)
-    return cache_root(cache) / f"{source.name}-{key}.safetensors"
 
 
 def prepare(source: Source, root: Folder = None, cache: Folder = None, download: bool = False) -> Processed:
@@ -125,21 +105,6 @@ def _keep(work: Path, target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     os.replace(work, target)
-
-
-def where_to_put(source: Source, root: Folder = None) -> str:
-    """A sentence: which files are missing, where they belong, and how to get them."""
-    place = data_root(root)
-    lacking = source.missing(place) if place is not None else [f"{source.folder}/{f}" for f in source.files]
-    fetch = (
-        f"or download them with `osan data prepare {source.name}`"
-        if source.downloads
-        else "there is no download"
-    )
-    return (
-        f"{source.name} needs the files {', '.join(lacking)} in "
-        f"{place or 'the data folder ($OSAN_DATA)'}; {fetch}"
-    )
 
 
 def _split(source: Source, processed: Processed, request: SplitRequest) -> tuple[Split, str]:

@@ -22,8 +22,8 @@ def data_root(root: Folder = None) -> Path | None:
         return None
     path = Path(given).expanduser()
     if not path.is_dir():
-        origin = "root" if root is not None else "OSAN_DATA"
-        raise OsanError(f"{origin}: expected a folder, got {str(path)!r}, which is none or does not exist")
+        origin = "data folder" if root is not None else "OSAN_DATA"
+        raise OsanError(f"{origin}: expected an existing folder, got {str(path)!r}")
     return path
 
 

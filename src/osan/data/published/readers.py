@@ -22,11 +22,11 @@ from osan.data.formats.rows import read_folds, read_index_files
 from osan.data.formats.saved import PYG_CLASSES
 from osan.data.formats.tu import check_tu
 from osan.data.published.cache import Processed
+from osan.data.published.catalog import SUBSET
 from osan.data.published.checks import check_ogb, check_qm9, check_zinc
 from osan.data.task import Features
 from osan.errors import OsanError
 
-SUBSET = (10_000, 1_000, 1_000)  # of ZINC, QM9 and Alchemy (paper, "Additional experimental details")
 CHARACTERIZED = 130_831  # molecules of QM9 that PyG keeps
 
 

@@ -21,15 +21,16 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
-from torch_geometric.nn import global_mean_pool
+from torch_geometric.nn import GINEConv, global_mean_pool
 from torch_geometric.utils import subgraph
 
 from osan import bags, nn
 from osan.data import load
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.training.memory import keep_freed_memory
 
 SETTINGS = [
-    ("ogbg-molesol", 300, 32, nn.OGB_ATOM_FEATURES, nn.OGB_BOND_FEATURES),
+    ("ogbg-molesol", 300, 32, OGB_ATOM_FEATURES, OGB_BOND_FEATURES),
     ("zinc", 256, 128, [28], [4]),
     ("zinc", 64, 128, [28], [4]),
 ]
@@ -55,7 +56,7 @@ def obvious_forward(network: nn.OSAN, big: Batch, owner: Tensor, num_graphs: int
     """The same weights through plain PyG layers on a batch of subgraphs."""
     h = network.initial.vertex_encoder(big.x)
     for layer in network.stack.layers:
-        out = layer.conv(h, big.edge_index, layer.edge_encoder(big.edge_attr))
+        out = GINEConv.forward(layer.conv, h, big.edge_index, layer.edge_encoder(big.edge_attr))
         out = torch.nn.BatchNorm1d.forward(layer.norm, out)
         out = out if layer.activation is None else torch.relu(out)
         out = torch.nn.functional.dropout(out, layer.dropout) if layer.dropout else out

@@ -17,15 +17,15 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.nn import GIN
 
 from osan.data.generated.planted import planted_motif
-from osan.nn import OSAN, DataDrivenOSAN, Numerical, Upstream
+from osan.nn import DataDrivenOSAN, Numerical, Upstream, osan
 from osan.selection import IMLE, Estimator, Random
 
 
 def build(estimator: Estimator, width: int = 32) -> DataDrivenOSAN:
     """Upstream GIN and a downstream that reads the sum of what it is shown."""
     model = GIN(width, width, 4, norm="batch_norm", jk="last")
-    upstream = Upstream(1, width, encoder=Numerical(1, width), model=model)
-    downstream = OSAN(width, 1, 1, vertex_encoder=Numerical(1, width), readout="sum", norm=False)
+    upstream = Upstream(1, width, vertex_encoder=Numerical(1, width), model=model)
+    downstream = osan(width, 1, 1, vertex_encoder=Numerical(1, width), readout="sum", norm=False)
     return DataDrivenOSAN(upstream, downstream, "select 3 vertices x 1", estimator=estimator)
 
 

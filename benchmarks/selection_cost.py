@@ -23,7 +23,8 @@ import torch_geometric.data.data as data_module
 import torch_geometric.data.storage as storage_module
 from torch_geometric.loader import DataLoader
 
-from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES, Categorical, DataDrivenOSAN, Upstream, paper_network
+from osan.nn import Categorical, DataDrivenOSAN, Upstream, paper_network
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.selection import (
     IMLE,
     SIMPLE,
@@ -70,7 +71,7 @@ def build(policy: Policy, estimator: Estimator) -> DataDrivenOSAN:
         int(policy.count),
         WIDTH,
         edges=policy.weighs_edges,
-        encoder=Categorical(OGB_ATOM_FEATURES, WIDTH),
+        vertex_encoder=Categorical(OGB_ATOM_FEATURES, WIDTH),
         edge_encoder=Categorical(OGB_BOND_FEATURES, WIDTH) if policy.weighs_edges else None,
     )
     ranks = {"rank": "embedding", "num_ranks": 60} if policy.ordered else {}

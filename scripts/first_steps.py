@@ -44,9 +44,9 @@ COLUMNS = ("key", "parameters", "sum", "absolute", "mixed", "loss1", "loss2")
 LARGE, SMALL_BATCH = "zinc/pna/", 16
 # The same draws give the same weights, up to the last digits of float64 sums and of vectorized logarithms.
 WEIGHTS = 1e-6
-# The same formulas give the same losses, up to the order in which float32 numbers are added. The optimizer and
-# the next choice can amplify such rounding: with two threads instead of one, the second loss of two rows in 29
-# (both of ordered subgraphs) changed by 1e-3 and 1e-4, all others not at all. So tables are for one thread.
+# The same formulas give the same losses, up to the order of float32 sums. The optimizer and the next choice
+# can amplify such rounding: with two threads instead of one, the second loss of two rows in 29 (both ordered
+# subgraphs) changed by 1e-3 and 1e-4, the others not at all. So tables are computed with one thread.
 LOSSES = 1e-5
 
 

@@ -4,19 +4,22 @@ The combinatorial half lives in :mod:`osan.wl` (no torch needed), the neural hal
 """
 
 import importlib
-from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
 
 _ROOMS = ("bags", "data", "errors", "experiments", "graphs", "nn", "report", "selection", "training", "wl")
+_TRAINING = ("load_model", "train")
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     """A room on first use, ``osan.nn``: importing all of them at once would take seconds and need torch."""
     if name in _ROOMS:
         return importlib.import_module(f"osan.{name}")
+    if name in _TRAINING:
+        return getattr(importlib.import_module("osan.training"), name)
     raise AttributeError(f"module 'osan' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_ROOMS]
+    return [*globals(), *_ROOMS, *_TRAINING]

@@ -12,6 +12,22 @@ class TooLarge(OsanError):
     """Work that would need more memory than is free, or than was allowed; nothing was allocated."""
 
 
+class Unfinished(OsanError):
+    """A run that is not finished: resume it, or choose another folder.
+
+    Parameters
+    ----------
+    message
+        What was asked for.
+    folder
+        The folder of the run; the command line adds how to resume it.
+    """
+
+    def __init__(self, message: str, folder: object) -> None:
+        super().__init__(message)
+        self.folder = str(folder)
+
+
 def one_line(error: BaseException) -> str:
     """An error in one line, with its type unless the message was written for users.
 

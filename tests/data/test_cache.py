@@ -130,7 +130,7 @@ def test_folders_come_from_the_argument_then_the_environment(tmp_path, monkeypat
     assert cache_root() == tmp_path / "xdg" / "osan"
     monkeypatch.delenv("OSAN_DATA")
     assert data_root() is None
-    with pytest.raises(OsanError, match="does not exist"):
+    with pytest.raises(OsanError, match="expected an existing folder"):
         data_root(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
     with pytest.raises(OsanError, match="cannot create the cache folder"):

@@ -20,7 +20,8 @@ def test_settings_that_follow_the_authors_code_are_what_the_page_says():
     """The last column of the table: every setting exists, and what is built of it is the code's choice."""
     from osan.selection import Noise
     from osan.training.build import evaluation_noise
-    from osan.training.settings import Settings, parsed_changes
+    from osan.training.settings import Settings
+    from osan.training.settings_files import parsed_changes
 
     text = text_of(DOCS / "differences.md")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]

@@ -14,8 +14,9 @@ from osan.experiments.figures import paper_rows, tables
 from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
 from osan.training.build import build
-from osan.training.evaluation import predictions, scores
-from osan.training.module import Learner, decay_factor
+from osan.training.evaluation import predict, scores
+from osan.training.module import Learner
+from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo
 
 
@@ -38,7 +39,7 @@ def test_every_recipe_trains_and_evaluates(key, few):
              if not torch.equal(value, before[name])}  # fmt: skip
     # Learned selection may get no gradient within two steps, if no choice would change; the rest has to move.
     assert moved & {"downstream", "network"}
-    prediction = predictions(learner, task.test, 2, samples=1)
+    prediction = predict(learner, task.test, 2, samples=1)
     assert prediction.shape == (len(task.test), task.num_targets)
     assert prediction.isfinite().all()
     reached = scores(prediction, task.test.y, info)
@@ -153,7 +154,8 @@ def test_protocols_of_the_appendix():
         training = each.settings.training
         assert (training.batch_size, training.patience) == (batch, patience)
         assert (training.min_epochs, training.epochs) == (least, most)
-        rates = [decay_factor(training, epoch) for epoch in range(most)]
+        given = training.model_dump(include={"decay", "milestones", "decay_every"})
+        rates = [steps(Moment(epoch, most, epoch, most), **given)[0] for epoch in range(most)]
         assert rates == pytest.approx([decay ** sum(e <= epoch for e in epochs) for epoch in range(most)])
         # Adam with its default rate for both parts, the decay for the downstream part alone.
         assert training.learning_rate == training.upstream_learning_rate == 1e-3

@@ -12,9 +12,9 @@ import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import to_networkx
 
-from osan.nn.convolution import AllConv, MarkedConv
+from osan.nn.admission import LearnedAdmission
 from osan.nn.dss import SharingStack
-from osan.nn.network import LearnedAdmission
+from osan.nn.layers import AllConv, MarkedConv, PyGLayer
 
 WIDTH = 6
 
@@ -229,6 +229,13 @@ def slow_initial(initial, subs, dtype):
     return torch.stack(rows) if rows else torch.empty(0, WIDTH, dtype=dtype)
 
 
+def plain(conv, *args, **features):
+    """A layer of PyG as PyG has it, whatever class of ours it is in."""
+    conv = conv.conv if isinstance(conv, PyGLayer) else conv
+    kind = next(kind for kind in type(conv).__mro__ if kind.__module__.startswith("torch_geometric.nn.conv"))
+    return kind.forward(conv, *args, **features)
+
+
 def slow_layer(layer, h, big):
     conv = layer.conv
     features = {}
@@ -243,11 +250,11 @@ def slow_layer(layer, h, big):
     elif isinstance(conv, MarkedConv):
         marked = big.mark[big.edge_index[0]] == 1
         h = sum(
-            part(h, big.edge_index[:, edges], **{k: v[edges] for k, v in features.items()})
+            plain(part, h, big.edge_index[:, edges], **{k: v[edges] for k, v in features.items()})
             for part, edges in ((conv.marked, marked), (conv.unmarked, ~marked))
         )
     else:
-        h = conv(h, big.edge_index, **features)
+        h = plain(conv, h, big.edge_index, **features)
     return h if layer.norm is None else torch.nn.BatchNorm1d.forward(layer.norm, h)
 
 
@@ -326,7 +333,7 @@ def slow_osan(model, subs):
                     if u == v and here[s][i] and admits[s][i]
                 ]
                 vertices.append(phi(slow_pool(inner, stacked(copies, WIDTH, dtype))))
-            rows += vertices if model.task == "vertex" else [slow_pool(outer, torch.stack(vertices))]
+            rows += vertices if model.level == "vertex" else [slow_pool(outer, torch.stack(vertices))]
             continue
         pooled = {
             s: slow_pool(
@@ -339,7 +346,7 @@ def slow_osan(model, subs):
             for s in mine
             if model.admission is None or any(a and b for a, b in zip(admits[s], here[s], strict=True))
         ]
-        if model.task == "graph":
+        if model.level == "graph":
             rows.append(slow_pool(outer, stacked([phi(pooled[s]) for s in seen], WIDTH, dtype)))
             continue
         for v in range(data.num_nodes):
@@ -351,12 +358,13 @@ def slow_osan(model, subs):
             ]
             rows.append(slow_pool(outer, stacked(copies, WIDTH, dtype)))
     out = torch.stack(rows)
-    if model.plain_start is not None:
+    if model.alongside is not None:
+        beside = model.alongside
         alone = [whole(g, data) for g, data in enumerate(GRAPHS)]
         big = Batch.from_data_list([as_data(sub) for sub in alone])
-        h = slow_stack(model.plain, slow_initial(model.plain_start, alone, dtype), big, alone)
-        if model.task == "graph":
-            h = torch.stack([slow_pool(model.plain_readout, h[big.batch == g]) for g in range(len(GRAPHS))])
+        h = slow_stack(beside.stack, slow_initial(beside.initial, alone, dtype), big, alone)
+        if model.level == "graph":
+            h = torch.stack([slow_pool(beside.readout, h[big.batch == g]) for g in range(len(GRAPHS))])
         out = torch.cat((out, h), dim=1)
     return model.head(out)
 
@@ -370,7 +378,7 @@ def slow_ego_network(model, subs):
         h = torch.stack([vertices[int(BATCH.ptr[sub.graph]) + v] for sub in subs for v in sub.vertices])
         h = slow_stack(stack, h, big, subs)
         vertices = torch.stack([phi(slow_pool(pool, h[big.batch == s])) for s in range(len(subs))])
-    if model.task == "graph":
+    if model.readout is not None:
         vertices = torch.stack(
             [slow_pool(model.readout, vertices[BATCH.batch == g]) for g in range(len(GRAPHS))]
         )

@@ -1,5 +1,7 @@
 """Models that know nothing of bags, compared with the same models on subgraphs built one by one."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
@@ -103,7 +105,7 @@ def one_by_one(graph, choice, text):
 def data_driven(downstream, text, **options):
     edges = "edge" in text or "tree" in text
     count = int(text[-1])
-    upstream = nn.Upstream(count, 4, edges=edges, encoder=torch.nn.Linear(COLUMNS, 4)).double()
+    upstream = nn.Upstream(count, 4, edges=edges, vertex_encoder=torch.nn.Linear(COLUMNS, 4)).double()
     return nn.DataDrivenOSAN(upstream, downstream, text, noise=Noise("gumbel"), samples=1, **options)
 
 
@@ -186,7 +188,7 @@ def test_the_upstream_network_learns(text):
     model = data_driven(nn.OnSubgraphs(Whole().double()), text, estimator=IMLE(lam=1000.0))
     out = model(BATCH)
     out.objective(out.prediction.square().sum(1)).backward()
-    assert model.upstream.encoder.weight.grad.abs().sum() > 0
+    assert model.upstream.vertex_encoder.weight.grad.abs().sum() > 0
     assert not model.downstream.model.first._message_forward_hooks  # left as it was
 
 
@@ -200,7 +202,7 @@ def test_marks_and_ranks_are_attributes():
     marked = out.selected[0].choice.detach().t() @ BATCH.x
     assert torch.allclose(out.prediction.sum(0), marked.sum(0))
     out.objective(out.prediction.square().sum(1)).backward()
-    assert model.upstream.encoder.weight.grad.abs().sum() > 0
+    assert model.upstream.vertex_encoder.weight.grad.abs().sum() > 0
     choice = torch.tensor([[3.0], [0], [1], [0], [2]])
     assert bags.as_batch(GRAPHS[0], bags.from_choice(GRAPHS[0], choice, ordered=True)).rank.tolist() == [
         1,
@@ -291,7 +293,7 @@ def test_votes_of_a_model_with_one_number_per_graph():
         def forward(self, b):
             return -1 - scatter(b.x[:, 0].abs(), b.batch, dim_size=b.num_graphs)
 
-    upstream = nn.Upstream(count=2, width=4, encoder=nn.Numerical(COLUMNS, 4)).double()
+    upstream = nn.Upstream(count=2, width=4, vertex_encoder=nn.Numerical(COLUMNS, 4)).double()
     model = nn.DataDrivenOSAN(upstream, nn.OnSubgraphs(No()), "mark 1 vertex x 2", combine="vote").eval()
     assert model(BATCH).prediction.tolist() == [-0.5] * len(GRAPHS)
 
@@ -314,7 +316,7 @@ def test_messages_in_several_parts():
 
 def test_what_will_not_do_is_said():
     gin = GIN(COLUMNS, 4, 2, 2).double()
-    with pytest.raises(OsanError, match=r"model: GIN cannot be called with a batch alone \(forward\(x.*call"):
+    with pytest.raises(OsanError, match=r"model: expected .* a batch alone, got GIN \(forward\(x.*call"):
         nn.OnSubgraphs(gin)
     with pytest.raises(OsanError, match="sagg: expected 'mean', 'sum' or 'max', got 'attention'"):
         nn.OnSubgraphs(Whole(), sagg="attention")
@@ -328,3 +330,44 @@ def test_what_will_not_do_is_said():
         unpooled(GRAPHS[2], kept)
     with pytest.raises(OsanError, match="expected the 4 vertices of the bag"):
         nn.OnSubgraphs(gin, call=pooled)(GRAPHS[0], bags.all_subsets(GRAPHS[2], 1))
+
+
+@pytest.mark.parametrize("sagg", ["mean", "sum", "max"])
+def test_predictions_of_vertices_are_joined_over_the_subgraphs_that_have_them(sagg):
+    torch.manual_seed(0)
+    gin = GIN(COLUMNS, 6, 2, 2, norm="batch_norm").double().eval()
+    call = lambda gin, b: gin(b.x, b.edge_index)  # noqa: E731
+    model = nn.OnSubgraphs(gin, sagg=sagg, level="vertex", call=call)
+    choice = torch.randint(0, 2, (BATCH.num_nodes, 3), generator=torch.Generator().manual_seed(0)).double()
+    found = model(BATCH, bags.from_choice(BATCH, choice.clone().requires_grad_()))
+    assert found.requires_grad
+    assert found.shape == (BATCH.num_nodes, 2)
+    for g, graph in enumerate(GRAPHS):
+        first = int(BATCH.ptr[g])
+        each = [[] for _ in range(graph.num_nodes)]
+        for column in choice[BATCH.batch == g].t():
+            left = column.nonzero().flatten().tolist()
+            if left:
+                rows = call(gin, one_by_one(graph, column, "select vertices"))
+                for v, row in zip(left, rows, strict=True):
+                    each[v].append(row)
+        for v, rows in enumerate(each):
+            rows = torch.stack(rows) if rows else torch.zeros(1, 2).double()
+            expected = {"mean": rows.mean(0), "sum": rows.sum(0), "max": rows.amax(0)}[sagg]
+            assert torch.allclose(found[first + v], expected, rtol=0, atol=1e-12)
+
+
+def test_soft_weights_of_vertices_weight_their_predictions():
+    model = nn.OnSubgraphs(torch.nn.Identity(), level="vertex", call=lambda model, b: b.shade)
+    bag = bags.from_choice(BATCH, torch.ones(BATCH.num_nodes, 2).double())
+    weight = torch.rand(bag.num_copies, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    ones = torch.ones(bag.num_copied_edges).double()
+    bag = replace(bag, weight=weight, edge_weight=ones)
+    assert torch.allclose(model(BATCH, bag), BATCH.shade)  # a mean of equal values
+    total = nn.OnSubgraphs(torch.nn.Identity(), sagg="sum", level="vertex", call=lambda model, b: b.shade)
+    expected = BATCH.shade * torch.zeros(BATCH.num_nodes).double().index_add(0, bag.vertex, weight)
+    assert torch.allclose(total(BATCH, bag), expected)
+    with pytest.raises(OsanError, match=r"one row for each of 28 vertices of 10 subgraphs, got shape \[10"):
+        nn.OnSubgraphs(Whole().double(), level="vertex")(BATCH, bag)
+    with pytest.raises(OsanError, match="level: expected 'graph' or 'vertex', got 'edge'"):
+        nn.OnSubgraphs(Whole(), level="edge")

@@ -14,7 +14,7 @@ from torch_geometric.nn import GIN
 from osan.bags import whole_graphs
 from osan.data.generated.planted import planted_motif
 from osan.errors import OsanError
-from osan.nn import OSAN, DataDrivenOSAN, Numerical, Output, Upstream
+from osan.nn import DataDrivenOSAN, Numerical, Output, Upstream, osan
 from osan.selection import (
     IMLE,
     NOISES,
@@ -39,10 +39,11 @@ def model_of(policy, estimator=None, width=8, out=1, conv="gin", **options):
     learns = not isinstance(estimator, Random) and policy.count != "all"
     upstream = None
     if learns:
-        upstream = Upstream(policy.count, width, edges=policy.weighs_edges, encoder=Numerical(1, width))
+        encoder = Numerical(1, width)
+        upstream = Upstream(policy.count, width, edges=policy.weighs_edges, vertex_encoder=encoder)
     marks = {"atomic": "unordered"} if policy.operation == "mark" else {}
     ranks = {"rank": "embedding", "num_ranks": 20} if policy.ordered else {}
-    downstream = OSAN(width, 2, out, vertex_encoder=Numerical(1, width), conv=conv, **marks, **ranks)
+    downstream = osan(width, 2, out, vertex_encoder=Numerical(1, width), conv=conv, **marks, **ranks)
     return DataDrivenOSAN(upstream, downstream, policy, estimator=estimator, **options)
 
 
@@ -302,13 +303,13 @@ def test_bad_settings(options, message):
 
 def test_missing_upstream_and_wrong_losses():
     with pytest.raises(OsanError, match=r"upstream: expected a module .*, got None"):
-        DataDrivenOSAN(None, OSAN(8, 1, 1), "delete 1 vertex")
+        DataDrivenOSAN(None, osan(8, 1, 1), "delete 1 vertex")
     batch = Batch.from_data_list(graphs())
-    upstream = Upstream(2, 8, encoder=Numerical(1, 8))
+    upstream = Upstream(2, 8, vertex_encoder=Numerical(1, 8))
     with pytest.raises(
         OsanError, match=r"expected 3 columns, one per subgraph of policy 'delete 1 vertex x 3'"
     ):
-        DataDrivenOSAN(upstream, OSAN(8, 1, 1), "delete 1 vertex x 3")(batch)
+        DataDrivenOSAN(upstream, osan(8, 1, 1), "delete 1 vertex x 3")(batch)
     out = model_of("delete 1 vertex")(batch)
     with pytest.raises(OsanError, match=r"one per graph, shape \[4\]"):
         out.objective(torch.zeros(4, 1))
@@ -324,7 +325,7 @@ def test_a_model_of_graphs_is_no_downstream_network():
         def forward(self, batch, bag):
             raise TypeError("inside")
 
-    model = DataDrivenOSAN(Upstream(1, 8, encoder=Numerical(1, 8)), Raises(), "delete 1 vertex")
+    model = DataDrivenOSAN(Upstream(1, 8, vertex_encoder=Numerical(1, 8)), Raises(), "delete 1 vertex")
     with pytest.raises(TypeError, match="inside"):
         model(graphs(1)[0])
 
@@ -382,7 +383,7 @@ def test_a_custom_kind(operation, kind):
     ground = out.selected[0].problem.ground
     assert torch.equal(ground.gather(out.selected[0].choice) != 0, ground.gather(out.weights) > 0)
     out.objective((out.prediction - batch.y).square().squeeze(1)).backward()
-    assert model.upstream.encoder.linear.weight.grad.abs().sum() > 0
+    assert model.upstream.vertex_encoder.linear.weight.grad.abs().sum() > 0
     frequency = model.explain(batch, samples=2).frequency
     model.eval()
     assert torch.equal(frequency, model(batch).selected[0].choice)
@@ -459,8 +460,8 @@ def test_learned_selection_finds_the_planted_triangle():
     for estimator in (IMLE(lam=2.0, samples=2), Random()):
         torch.manual_seed(0)
         gin = GIN(width, width, 4, norm="batch_norm", jk="last")
-        upstream = Upstream(1, width, encoder=Numerical(1, width), model=gin)
-        downstream = OSAN(width, 1, 1, vertex_encoder=Numerical(1, width), readout="sum", norm=False)
+        upstream = Upstream(1, width, vertex_encoder=Numerical(1, width), model=gin)
+        downstream = osan(width, 1, 1, vertex_encoder=Numerical(1, width), readout="sum", norm=False)
         model = DataDrivenOSAN(upstream, downstream, "select 3 vertices x 1", estimator=estimator)
         epochs = 20 if isinstance(estimator, IMLE) else 8
         optimizer = torch.optim.Adam(model.parameters())

@@ -6,6 +6,7 @@ from torch_geometric.data import Batch, Data
 
 from osan import bags, nn
 from osan.errors import OsanError
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES, EdgeMLP
 from osan.nn.mlp import dropout
 
 WIDTH = 8
@@ -32,11 +33,11 @@ def train_once(model, batch, bag):
 
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
 @pytest.mark.parametrize("pool", POOLS)
-@pytest.mark.parametrize("task", ["graph", "vertex"])
-def test_nothing_left_of_a_graph(pool, aggregation, task):
+@pytest.mark.parametrize("level", ["graph", "vertex"])
+def test_nothing_left_of_a_graph(pool, aggregation, level):
     """Deleting all of a vertex's graph leaves an empty subgraph beside full ones."""
     batch = Batch.from_data_list([point(), triangle(), point()])
-    model = nn.OSAN(WIDTH, 2, 2, sagg=pool, readout=pool, aggregation=aggregation, task=task)
+    model = nn.osan(WIDTH, 2, 2, sagg=pool, readout=pool, aggregation=aggregation, level=level)
     for bag in (
         bags.all_subsets(batch, 1),
         bags.all_subsets(batch, 3),
@@ -49,13 +50,13 @@ def test_nothing_left_of_a_graph(pool, aggregation, task):
         bags.all_egos(batch, 0),
     ):
         out = train_once(model, batch, bag)
-        assert out.shape == ((5, 2) if task == "vertex" else (3, 2))
+        assert out.shape == ((5, 2) if level == "vertex" else (3, 2))
 
 
 @pytest.mark.parametrize("conv", ["gin", "gcn", "pna"])
 def test_one_vertex_trains(conv):
     options = {"degrees": torch.tensor([1, 2, 1])} if conv == "pna" else {}
-    model = nn.OSAN(WIDTH, 2, 1, conv=conv, k=1, atomic="ordered", **options)
+    model = nn.osan(WIDTH, 2, 1, conv=conv, k=1, atomic="ordered", **options)
     out = train_once(model, point(), bags.all_tuples(point(), 1))
     assert out.shape == (1, 1)
     # Twice the point is twice the same prediction: nothing is divided by a number of neighbors or by n - 1.
@@ -69,7 +70,7 @@ def test_empty_trailing_graphs_are_predicted():
     empty = Data(num_nodes=0, edge_index=NO_EDGES)
     batch = Batch.from_data_list([triangle(), empty])
     for aggregation in ("per-vertex", "per-subgraph"):
-        model = nn.OSAN(WIDTH, 1, 1, aggregation=aggregation)
+        model = nn.osan(WIDTH, 1, 1, aggregation=aggregation)
         assert model(batch, bags.all_subsets(batch, 1)).shape == (2, 1)
         assert model(batch, bags.random_egos(batch, 1, 2, generator=torch.Generator())).shape == (2, 1)
 
@@ -89,7 +90,7 @@ def test_batch_norm_needs_two_copies_and_forgets_removed_ones():
 def test_dropout_leaves_removed_copies_out():
     """With everything dropped but the residual, removed copies still change nothing."""
     batch = triangle()
-    model = nn.OSAN(WIDTH, 2, 1, dropout=1.0, residual=True).train()
+    model = nn.osan(WIDTH, 2, 1, dropout=1.0, residual=True).train()
     choice = torch.tensor([[1.0], [1.0], [0.0]])
     thin = model(batch, bags.from_choice(batch, choice))
     thick = model(batch, bags.from_choice(batch, choice, keep_removed=True))
@@ -118,21 +119,24 @@ def test_dropout_keeps_entries_independently_with_its_probability(p):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: nn.OSAN(8, 1, 1, aggregation="sum"), "aggregation: expected 'per-vertex' or 'per-subgraph'"),
-        (lambda: nn.OSAN(8, 1, 1, task="edge"), "task: expected 'graph' or 'vertex'"),
-        (lambda: nn.OSAN(8, 1, 1, sagg="median"), "pooling: expected one of 'sum'"),
-        (lambda: nn.OSAN(8, 1, 1, conv="gat"), "conv: expected 'gin'"),
-        (lambda: nn.OSAN(8, 1, 1, conv="pna"), "degrees: PNA needs"),
-        (lambda: nn.OSAN(8, 2, 1, neighborhood=["edges"]), "for each of 2 layers"),
-        (lambda: nn.OSAN(8, 1, 1, atomic="both"), "atomic: expected"),
-        (lambda: nn.OSAN(8, 1, 1, rank="embedding"), "num_ranks: expected the largest rank"),
-        (lambda: nn.OSAN(8, 1, 1, admission="learned"), "admission: to learn it"),
+        (lambda: nn.osan(8, 1, 1, aggregation="sum"), "aggregation: expected 'per-vertex' or 'per-subgraph'"),
+        (lambda: nn.osan(8, 1, 1, level="edge"), "level: expected 'graph' or 'vertex'"),
+        (lambda: nn.osan(8, 1, 1, sagg="median"), "pooling: expected 'sum'"),
+        (lambda: nn.osan(8, 1, 1, conv="gat"), "conv: expected 'gin'"),
+        (lambda: nn.osan(8, 1, 1, conv="pna"), "degrees: expected the histogram"),
+        (lambda: nn.osan(8, 2, 1, neighborhood=["edges"]), "for each of 2 layers"),
+        (lambda: nn.osan(8, 1, 1, atomic="both"), "atomic: expected"),
+        (lambda: nn.osan(8, 1, 1, rank="embedding"), "num_ranks: expected the largest rank"),
+        (lambda: nn.osan(8, 1, 1, admission="learned"), "admission: expected an atomic type"),
         (lambda: nn.MLP([]), "widths: expected positive integers"),
-        (lambda: nn.ds_gnn(8, 1, 1, policy="all"), "policy: expected one of 'vertex-deleted'"),
+        (lambda: nn.ds_gnn(8, 1, 1, policy="all"), "policy: expected 'vertex-deleted'"),
         (lambda: nn.dropout_gnn(8, 1, 1, m=1, generator=None, p=0.1, k=1), "got both"),
         (lambda: nn.dropout_gnn(8, 1, 1, m=1), "got neither"),
         (lambda: nn.paper_network("cora", 1, vertex_features=3), "dataset: expected one of 'zinc'"),
-        (lambda: nn.paper_network("zinc", 1, vertex_features=3), "edge_features: the network for zinc"),
+        (
+            lambda: nn.paper_network("zinc", 1, vertex_features=3),
+            "edge_features: expected some",
+        ),
     ],
 )
 def test_wrong_requests_are_named(make, message):
@@ -144,38 +148,38 @@ def test_what_is_missing_is_named():
     batch = triangle()
     bag = bags.whole_graphs(batch)
     with pytest.raises(
-        OsanError, match=r"batch.x: expected vertex features of shape \[3, columns\], found none"
+        OsanError, match=r"batch.x: expected vertex features of shape \[3, columns\], got none"
     ):
-        nn.OSAN(8, 1, 1, vertex_encoder=nn.Categorical([3], 8))(batch, bag)
-    edges = {"conv": "gine", "edge_encoder": lambda: nn.EdgeMLP([3], 8)}
+        nn.osan(8, 1, 1, vertex_encoder=nn.Categorical([3], 8))(batch, bag)
+    edges = {"conv": "gine", "edge_encoder": lambda: EdgeMLP([3], 8)}
     with pytest.raises(OsanError, match=r"batch.edge_attr: expected one row of features for each of 6 edges"):
-        nn.OSAN(8, 1, 1, **edges)(batch, bag)
+        nn.osan(8, 1, 1, **edges)(batch, bag)
     batch.edge_attr = torch.zeros(5, dtype=torch.long)
     with pytest.raises(OsanError, match=r"batch.edge_attr: expected 6 rows, one per edge, got shape \[5\]"):
-        nn.OSAN(8, 1, 1, **edges)(batch, bag)
-    with pytest.raises(OsanError, match="GINE needs edge features"):
-        nn.OSAN(8, 1, 1, conv="gine")(batch, bag)
-    with pytest.raises(OsanError, match=r"bag.tuples: expected shape \[subgraphs, k\], found none"):
-        nn.OSAN(8, 1, 1, atomic="ordered", k=1)(batch, bag)
+        nn.osan(8, 1, 1, **edges)(batch, bag)
+    with pytest.raises(OsanError, match="expected edge features for GINE, got none"):
+        nn.osan(8, 1, 1, conv="gine")(batch, bag)
+    with pytest.raises(OsanError, match=r"bag.tuples: expected shape \[subgraphs, k\], got none"):
+        nn.osan(8, 1, 1, atomic="ordered", k=1)(batch, bag)
     with pytest.raises(OsanError, match=r"bag.tuples: expected shape \[subgraphs, 1\], got \[9, 2\]"):
-        nn.OSAN(8, 1, 1, atomic="ordered", k=1)(batch, bags.all_tuples(batch, 2))
-    with pytest.raises(OsanError, match=r"bag.rank: expected shape \[3\], found none"):
-        nn.OSAN(8, 1, 1, rank="adjacency", num_ranks=3)(batch, bag)
+        nn.osan(8, 1, 1, atomic="ordered", k=1)(batch, bags.all_tuples(batch, 2))
+    with pytest.raises(OsanError, match=r"bag.rank: expected shape \[3\], got none"):
+        nn.osan(8, 1, 1, rank="adjacency", num_ranks=3)(batch, bag)
     ranked = bags.random_subsets(batch, 0, 1, generator=torch.Generator(), ordered=True)
     with pytest.raises(OsanError, match="expected ranks up to num_ranks = 2, got 3"):
-        nn.OSAN(8, 1, 1, rank="adjacency", num_ranks=2)(batch, ranked)
+        nn.osan(8, 1, 1, rank="adjacency", num_ranks=2)(batch, ranked)
     with pytest.raises(OsanError, match="the ego-net of every vertex once"):
-        nn.EgoNetwork(8, 1, 1)(batch, bags.all_subsets(batch, 2))
+        nn.ego_network(8, 1, 1)(batch, bags.all_subsets(batch, 2))
     with pytest.raises(OsanError, match="made from a batch of 3 vertices, this batch has 1"):
-        nn.OSAN(8, 1, 1)(point(), bag)
+        nn.osan(8, 1, 1)(point(), bag)
     with pytest.raises(OsanError, match=r"admission: expected shape \[3\], got \[1\]"):
-        nn.OSAN(8, 1, 1, admission=lambda bag: torch.ones(1))(batch, bag)
+        nn.osan(8, 1, 1, admission=lambda bag: torch.ones(1))(batch, bag)
     with pytest.raises(OsanError, match=r"bag\.mark"):
-        nn.OSAN(8, 1, 1, marked=True)(batch, bag)
+        nn.osan(8, 1, 1, marked=True)(batch, bag)
 
 
 def test_features_out_of_range_are_named():
-    with pytest.raises(OsanError, match="column 1 has values 0 to 5, expected 0 to 1"):
+    with pytest.raises(OsanError, match="expected values 0 to 1 in column 1, got 0 to 5"):
         nn.Categorical([3, 2], 4)(torch.tensor([[0, 0], [1, 5]]))
     with pytest.raises(
         OsanError, match=r"expected integers of shape \[rows, 2\], got torch.int64 of shape \[4, 1\]"
@@ -187,15 +191,15 @@ def test_features_out_of_range_are_named():
 
 def test_ogb_features_are_those_of_ogb():
     features = pytest.importorskip("ogb.utils.features")
-    assert list(nn.OGB_ATOM_FEATURES) == features.get_atom_feature_dims()
-    assert list(nn.OGB_BOND_FEATURES) == features.get_bond_feature_dims()
+    assert list(OGB_ATOM_FEATURES) == features.get_atom_feature_dims()
+    assert list(OGB_BOND_FEATURES) == features.get_bond_feature_dims()
 
 
 def test_the_ogb_encoder_is_that_of_ogb():
     encoders = pytest.importorskip("ogb.graphproppred.mol_encoder")
     theirs = encoders.AtomEncoder(5)
-    mine = nn.Categorical(nn.OGB_ATOM_FEATURES, 5)
+    mine = nn.Categorical(OGB_ATOM_FEATURES, 5)
     for a, b in zip(mine.embeddings, theirs.atom_embedding_list, strict=True):
         a.load_state_dict(b.state_dict())
-    x = torch.stack([torch.randint(0, size, (20,)) for size in nn.OGB_ATOM_FEATURES], dim=1)
+    x = torch.stack([torch.randint(0, size, (20,)) for size in OGB_ATOM_FEATURES], dim=1)
     assert torch.allclose(mine(x), theirs(x), atol=1e-6)

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv
 
 from osan import bags, graphs, nn, wl
-from osan.nn.convolution import AllConv
+from osan.nn.layers import AllConv
 
 TOLERANCE = 1e-6
 WIDTH = 16
@@ -66,7 +66,7 @@ def check(g, h, k, aggregation, neighborhood="edges"):
     coloring = wl.refine([g, h], test, k, neighborhood=neighborhood)
     numbers = {}
     batch = Batch.from_data_list([as_data(g, numbers), as_data(h, numbers)])
-    model = nn.OSAN(
+    model = nn.osan(
         WIDTH,
         max(coloring.rounds, 1),
         1,
@@ -202,18 +202,18 @@ def architecture(name, layers, encoder):
     if name == "DSS, edge-deleted":
         return nn.dss_gnn(WIDTH, layers, 1, policy="edge-deleted", share="sum", **options)
     if name == "DSS, vertex-marked":
-        network = nn.DSSNetwork(
+        network = nn.dss_network(
             WIDTH, layers, 1, aggregation="per-subgraph", atomic="unordered", share="sum", **options
         )
-        return nn.PolicyNetwork(lambda batch: bags.all_subsets(batch, 1, operation="mark"), network)
+        return nn.FixedBags(lambda batch: bags.all_subsets(batch, 1, operation="mark"), network)
     if name == "vertex-deleted":
         # The test lets deleted vertices vanish, as the paper does.
-        network = nn.OSAN(WIDTH, layers, 1, aggregation="per-subgraph", **options)
-        return nn.PolicyNetwork(lambda batch: bags.all_subsets(batch, 1), network)
+        network = nn.osan(WIDTH, layers, 1, aggregation="per-subgraph", **options)
+        return nn.FixedBags(lambda batch: bags.all_subsets(batch, 1), network)
     if name in ("ego", "ego+"):
         marks = {"atomic": "unordered"} if name == "ego+" else {}
-        network = nn.OSAN(WIDTH, layers, 1, aggregation="per-subgraph", **marks, **options)
-        return nn.PolicyNetwork(lambda batch: bags.all_egos(batch, 2, mark_center=name == "ego+"), network)
+        network = nn.osan(WIDTH, layers, 1, aggregation="per-subgraph", **marks, **options)
+        return nn.FixedBags(lambda batch: bags.all_egos(batch, 2, mark_center=name == "ego+"), network)
     return nn.ds_gnn(WIDTH, layers, 1, policy=name, **options)
 
 
@@ -242,7 +242,7 @@ def match(name, g, h, test, settings):
     batch = Batch.from_data_list([as_data(g, numbers), as_data(h, numbers)])
     model = architecture(name, max(coloring.rounds, 1), nn.Categorical([len(numbers)], WIDTH))
     model = random_weights(model, batch, seed=0)
-    found = difference(lambda b: model.network.embed(b, model.policy(b)), batch)
+    found = difference(lambda b: model.network.embed(b, model.make_bag(b)), batch)
     separated = not coloring.same(0, 1)
     assert (found > TOLERANCE) == separated, (coloring, found)
     return separated

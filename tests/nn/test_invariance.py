@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
 from osan import bags, nn
+from osan.nn.encoders import EdgeMLP
 
 WIDTH = 8
 
@@ -52,11 +53,11 @@ NETWORKS = {
 }
 
 
-@pytest.mark.parametrize("task", ["graph", "vertex"])
+@pytest.mark.parametrize("level", ["graph", "vertex"])
 @pytest.mark.parametrize("name", NETWORKS)
 @settings(max_examples=12, deadline=None)
 @given(st.data())
-def test_permutation(name, task, data):
+def test_permutation(name, level, data):
     first, second, order = data.draw(graphs())
     torch.manual_seed(0)
     model = NETWORKS[name](
@@ -65,12 +66,12 @@ def test_permutation(name, task, data):
         3,
         vertex_encoder=nn.Categorical([3], WIDTH),
         conv="gine",
-        edge_encoder=lambda: nn.EdgeMLP([2], WIDTH),
-        task=task,
+        edge_encoder=lambda: EdgeMLP([2], WIDTH),
+        level=level,
     )
     model = model.double().eval()
-    found, expected = model(second), model(first)
-    if task == "vertex":
+    found, expected = model(second).prediction, model(first).prediction
+    if level == "vertex":
         found = found[order]
     assert torch.allclose(found, expected, rtol=0, atol=1e-9 * max(1, float(expected.detach().abs().max())))
 
@@ -81,8 +82,8 @@ def test_graphs_do_not_see_each_other(several):
     """In evaluation a batch gives what its graphs give alone."""
     torch.manual_seed(0)
     model = nn.k_osan(WIDTH, 2, 3, k=1, vertex_encoder=nn.Categorical([3], WIDTH)).double().eval()
-    alone = torch.cat([model(first) for first, _, _ in several])
-    together = model(Batch.from_data_list([first for first, _, _ in several]))
+    alone = torch.cat([model(first).prediction for first, _, _ in several])
+    together = model(Batch.from_data_list([first for first, _, _ in several])).prediction
     assert torch.allclose(alone, together, rtol=0, atol=1e-10 * max(1, float(alone.detach().abs().max())))
 
 
@@ -94,7 +95,7 @@ def test_the_order_of_a_tuple_matters():
     one, other = tuples.index((0, 1)), tuples.index((1, 0))
     for atomic, same in (("ordered", False), ("unordered", True)):
         torch.manual_seed(0)
-        model = nn.OSAN(WIDTH, 1, 1, atomic=atomic, k=2)
+        model = nn.osan(WIDTH, 1, 1, atomic=atomic, k=2)
         start = model.initial(path, bag)
         rows = [start[bag.subgraph == s] for s in (one, other)]
         assert torch.allclose(*rows) == same
@@ -108,6 +109,6 @@ def test_both_orders_agree_without_a_perceptron_between():
         for aggregation in ("per-vertex", "per-subgraph"):
             torch.manual_seed(0)
             options = {"sagg": "sum", "readout": "sum", "norm": False, "between": between}
-            model = nn.OSAN(WIDTH, 2, 1, aggregation=aggregation, **options).double()
+            model = nn.osan(WIDTH, 2, 1, aggregation=aggregation, **options).double()
             rows.append(model.embed(data, bags.all_subsets(data, 1)))
         assert torch.allclose(*rows) == same

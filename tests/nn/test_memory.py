@@ -12,7 +12,7 @@ from osan import bags, nn
 
 data = from_networkx(nx.random_regular_graph(4, 5000, seed=0))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-network = nn.OSAN(64, 4, 1)
+network = nn.osan(64, 4, 1)
 optimizer = torch.optim.Adam(network.parameters())
 for policy in (
     lambda: bags.random_subsets(data, 1, 10, generator=torch.Generator().manual_seed(0)),

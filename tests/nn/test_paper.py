@@ -7,6 +7,7 @@ from torch_geometric.nn import GINConv, GINEConv, PNAConv, global_mean_pool
 
 from osan import bags, nn
 from osan.errors import OsanError
+from osan.nn.encoders import EdgeMLP
 
 # "Downstream and baseline models": layer, number of layers, width, pooling, and the widths of the perceptrons
 # before and after the mean over subgraphs. What the text leaves open is as in the authors' configurations.
@@ -61,9 +62,7 @@ def test_sizes(dataset):
     if kind is GINEConv and not dataset.startswith("ogbg"):
         # "A 2-layer MLP to map them to the same number of components as the vertex features."
         encoders = [layer.edge_encoder for layer in model.stack.layers]
-        assert all(
-            isinstance(each, nn.EdgeMLP) and widths(each.second) == [width, width] for each in encoders
-        )
+        assert all(isinstance(each, EdgeMLP) and widths(each.second) == [width, width] for each in encoders)
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,8 @@ from slow import (
 from torch_geometric.nn import GATConv, SAGEConv
 
 from osan import bags, nn
-from osan.nn.convolution import takes_edge_features
+from osan.nn.encoders import EdgeMLP
+from osan.nn.layers import as_layer
 
 
 def compare(make_model, bag, subs, dtype, train=True):
@@ -37,7 +38,7 @@ def compare(make_model, bag, subs, dtype, train=True):
     if not train:
         randomize_statistics(model)
     model.train(train)
-    network = model.network if isinstance(model, nn.PolicyNetwork) else model
+    network = model.network if isinstance(model, nn.FixedBags) else model
     state = {name: value.clone() for name, value in network.state_dict().items()}
     found = network(BATCH, bag)
     target = torch.randn(found.shape, generator=torch.Generator().manual_seed(1), dtype=dtype)
@@ -76,12 +77,12 @@ def vertex_encoder():
 
 
 def edge_encoder():
-    return nn.EdgeMLP([3], WIDTH)
+    return EdgeMLP([3], WIDTH)
 
 
 def osan(**options):
     base = {"vertex_encoder": vertex_encoder(), "conv": "gine", "edge_encoder": edge_encoder, "norm": False}
-    return nn.OSAN(WIDTH, 2, 2, **{**base, **options})
+    return nn.osan(WIDTH, 2, 2, **{**base, **options})
 
 
 DTYPES = [torch.float64, torch.float32]
@@ -115,7 +116,11 @@ POLICIES = {
         partial(slow_edges, 2, "select"),
         {},
     ),
-    "mark 1 edge": (partial(bags.all_edges, k=1, operation="mark"), partial(slow_edges, 1, "mark"), {}),
+    "mark 1 edge": (
+        partial(bags.all_edges, k=1, operation="mark"),
+        partial(slow_edges, 1, "mark"),
+        {"edge_mark": True},
+    ),
     "ego": (partial(bags.all_egos, hops=1), partial(slow_egos, 1), {}),
     "ego+": (partial(bags.all_egos, hops=2, mark_center=True), partial(slow_egos, 2, True), MARKED),
     "walks": (partial(bags.all_walks, k=2, hops=1), partial(slow_walks, 2, 1), MARKED),
@@ -161,22 +166,22 @@ ARCHITECTURES = {
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("task", ["graph", "vertex"])
+@pytest.mark.parametrize("level", ["graph", "vertex"])
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_architectures(name, task, dtype):
+def test_architectures(name, level, dtype):
     make, slow = ARCHITECTURES[name]
 
     def model():
-        options = {"conv": "gine", "edge_encoder": edge_encoder, "norm": False, "task": task}
+        options = {"conv": "gine", "edge_encoder": edge_encoder, "norm": False, "level": level}
         return make(WIDTH, 2, 2, vertex_encoder=vertex_encoder(), **options)
 
-    compare(model, model().policy(BATCH), slow(), dtype)
+    compare(model, model().make_bag(BATCH), slow(), dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("task", ["graph", "vertex"])
+@pytest.mark.parametrize("level", ["graph", "vertex"])
 @pytest.mark.parametrize("choice", [{"k": 1}, {"p": 0.3}])
-def test_dropout_gnn(choice, task, dtype):
+def test_dropout_gnn(choice, level, dtype):
     generator = torch.Generator().manual_seed(0)
 
     def model():
@@ -188,11 +193,11 @@ def test_dropout_gnn(choice, task, dtype):
             generator=generator,
             norm=False,
             vertex_encoder=vertex_encoder(),
-            task=task,
+            level=level,
             **choice,
         )
 
-    bag = model().policy(BATCH)
+    bag = model().make_bag(BATCH)
     subs = []
     for s, g in enumerate(bag.graph.tolist()):
         kept = [v - int(BATCH.ptr[g]) for v in bag.vertex[bag.subgraph == s].tolist()]
@@ -242,11 +247,11 @@ def test_vertices_that_are_only_left_out_of_the_pooling(neighborhood, norm):
     compare(make, bags.all_subsets(BATCH, 1, deleted="unpooled"), subs, torch.float64)
 
 
-@pytest.mark.parametrize("task", ["graph", "vertex"])
+@pytest.mark.parametrize("level", ["graph", "vertex"])
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
 @pytest.mark.parametrize("pool", ["sum", "mean", "max", "attention", "set2set"])
-def test_pooling(pool, aggregation, task):
-    options = {"aggregation": aggregation, "task": task, "sagg": pool, "readout": pool}
+def test_pooling(pool, aggregation, level):
+    options = {"aggregation": aggregation, "level": level, "sagg": pool, "readout": pool}
     bag = bags.all_subsets(BATCH, 1, deleted="unpooled")
     compare(lambda: osan(**options), bag, slow_subsets(1, "delete", "unpooled"), torch.float64)
 
@@ -310,5 +315,5 @@ def test_networks_of_the_paper(dataset, as_in_code):
 
 
 def test_custom_layers_are_asked_what_they_take():
-    assert takes_edge_features(GATConv(4, 4))
-    assert not takes_edge_features(SAGEConv(4, 4))
+    assert as_layer(GATConv(4, 4)).looks_at_edges
+    assert not as_layer(SAGEConv(4, 4)).looks_at_edges

@@ -21,12 +21,12 @@ def path(n=4):
 def test_it_is_the_network_of_the_paper():
     """Three GCN layers, batch norm and ReLU after each, one linear map: recomputed layer by layer."""
     torch.manual_seed(0)
-    upstream = Upstream(2, 8, encoder=nn.Linear(3, 8))
+    upstream = Upstream(2, 8, vertex_encoder=nn.Linear(3, 8))
     batch = Batch.from_data_list([path(4), path(6)])
     layers = [m for m in upstream.modules() if isinstance(m, GCNConv)]
     norms = [m for m in upstream.modules() if isinstance(m, BatchNorm)]
     assert len(layers) == len(norms) == 3
-    h = upstream.encoder(batch.x)
+    h = upstream.vertex_encoder(batch.x)
     for conv, norm in zip(layers, norms, strict=True):
         # The formula of a GCN layer: D^-1/2 (A + I) D^-1/2 X W + b.
         adjacency = torch.zeros(10, 10)
@@ -41,7 +41,7 @@ def test_it_is_the_network_of_the_paper():
 
 def test_edges_are_weighed_from_their_ends_and_attributes():
     torch.manual_seed(0)
-    upstream = Upstream(3, 8, edges=True, encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8)).eval()
+    upstream = Upstream(3, 8, edges=True, vertex_encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8)).eval()
     graph = path()
     weights = upstream(graph)
     assert weights.shape == (6, 3)
@@ -55,7 +55,7 @@ def test_edges_are_weighed_from_their_ends_and_attributes():
 @pytest.mark.parametrize("edges", [False, True])
 def test_weights_move_with_the_numbering(edges):
     torch.manual_seed(1)
-    upstream = Upstream(2, 8, edges=edges, encoder=nn.Linear(3, 8)).eval()
+    upstream = Upstream(2, 8, edges=edges, vertex_encoder=nn.Linear(3, 8)).eval()
     graph = path(5)
     order = torch.randperm(5)
     moved = Data(x=graph.x[order], edge_index=torch.argsort(order)[graph.edge_index])
@@ -74,14 +74,14 @@ def test_a_model_of_ones_own_gets_the_features():
     model, graph = GIN(3, 16, 2), path()
     upstream = Upstream(2, 8, model=model)
     assert torch.equal(upstream(graph), upstream.out(model(graph.x, graph.edge_index)))
-    with pytest.raises(OsanError, match=r"takes 8 columns, batch.x of shape \[4, 3\] .*Linear\(3, 8\)"):
+    with pytest.raises(OsanError, match=r"batch.x: expected 8 columns .* got shape \[4, 3\].*Linear\(3, 8\)"):
         Upstream(2, 8, model=GIN(8, 16, 2))(graph)
 
 
 def test_features_that_are_not_looked_at_are_said_once():
     upstream = Upstream(1, 8)
     with pytest.warns(
-        UserWarning, match=r"batch.x of shape \[4, 3\] .* no encoder was given.*Numerical\(3, 8\)"
+        UserWarning, match=r"batch.x of shape \[4, 3\] .* no vertex_encoder.*Numerical\(3, 8\)"
     ):
         upstream(path())
     with warnings.catch_warnings():
@@ -93,10 +93,10 @@ def test_features_that_are_not_looked_at_are_said_once():
 def test_errors():
     with pytest.raises(OsanError, match="at least 1"):
         Upstream(0, 8)
-    with pytest.raises(OsanError, match=r"edge_encoder is for weights of edges.*edges=True"):
-        Upstream(1, 8, encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8))
+    with pytest.raises(OsanError, match=r"edge_encoder: expected none.*edges=True"):
+        Upstream(1, 8, vertex_encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8))
     bare = Data(edge_index=path().edge_index, num_nodes=4)
-    with pytest.raises(OsanError, match=r"batch\.x is missing"):
-        Upstream(1, 8, encoder=nn.Linear(3, 8))(bare)
-    with pytest.raises(OsanError, match=r"batch\.edge_attr is missing"):
+    with pytest.raises(OsanError, match=r"batch\.x: expected a tensor"):
+        Upstream(1, 8, vertex_encoder=nn.Linear(3, 8))(bare)
+    with pytest.raises(OsanError, match=r"batch\.edge_attr: expected a tensor"):
         Upstream(1, 8, edges=True, edge_encoder=nn.Linear(3, 8))(bare)

@@ -7,7 +7,8 @@ import pytest
 from osan.experiments import recipe
 from osan.training.folder import Result, run_folder, write_json, write_result
 from osan.training.run import train
-from osan.training.settings import Settings, validated, write_settings
+from osan.training.settings import Settings, validated
+from osan.training.settings_files import write_settings
 
 
 def _write_run(

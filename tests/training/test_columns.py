@@ -13,7 +13,7 @@ from osan.data import load_table
 from osan.data.formats.table import read_table
 from osan.experiments import settings_for
 from osan.training.columns import distinct, numbered, predicted_columns
-from osan.training.evaluation import joined_and_each
+from osan.training.evaluation import predict_samples
 from osan.training.folder import read_result
 from osan.training.prediction import predict_table
 from osan.training.run import load_model, train
@@ -75,7 +75,7 @@ def test_probabilities_and_votes_are_what_they_are_called(own_run: Path, table: 
     learner = load_model(own_run)[0]
     info = learner.info
     test = load_table(table, targets=info.targets, kind=info.kind).test  # type: ignore[arg-type]
-    each = joined_and_each(learner, test, 7)[1].double()
+    each = predict_samples(learner, test, 7)[1].double()
     assert len(each) == 5
     one_hot = torch.nn.functional.one_hot
     if info.kind == "binary":

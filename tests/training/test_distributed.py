@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from osan.data import FlatLoader
 from osan.training.run import train
-from osan.training.settings import write_settings
+from osan.training.settings_files import write_settings
 
 
 def test_two_processes_as_one(tmp_path, small):

@@ -42,7 +42,7 @@ def content(folder):
 
 def test_a_folder_with_a_run_is_not_overwritten(finished, small):
     before = content(finished)
-    with pytest.raises(OsanError, match=r"holds a run already; continue it with --resume"):
+    with pytest.raises(OsanError, match=r"holds a run already; resume it"):
         train(small(), finished, progress=False)
     assert content(finished) == before
 
@@ -68,7 +68,7 @@ def test_a_checkpoint_of_another_setting(tmp_path, small):
     wanted = small(**{"network.width": 16})
     (folder / SETTINGS).write_text(wanted.to_toml())
     before = content(folder)
-    with pytest.raises(OsanError, match=r"is of a run with other settings: network.width: 16"):
+    with pytest.raises(OsanError, match=r"belongs to a run with other settings: network.width: 16"):
         train(wanted, folder, resume=True, progress=False)
     assert content(folder)[CHECKPOINT] == before[CHECKPOINT]
 

@@ -10,9 +10,9 @@ import torch
 from osan.data import Features, FlatLoader, load
 from osan.errors import OsanError
 from osan.training.build import build, combine
-from osan.training.module import Learner, decay_factor
+from osan.training.module import Learner
 from osan.training.run import load_model, train
-from osan.training.settings import TrainingSettings
+from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo, load_task
 
 
@@ -63,9 +63,10 @@ def test_rates_of_the_epochs(finished, small):
     assert [int(row["epoch"]) for row in rows] == list(range(6))
     assert [float(row["lr"]) for row in rows] == [0.001, 0.001, 0.0005, 0.0005, 0.00025, 0.00025]
     assert {float(row["upstream_lr"]) for row in rows} == {0.001}
-    zinc = TrainingSettings(epochs=1000, decay=0.316, milestones=[400, 600])
-    factors = [decay_factor(zinc, epoch) for epoch in (0, 399, 400, 599, 600, 999)]
-    assert factors == pytest.approx([1, 1, 0.316, 0.316, 0.316**2, 0.316**2])
+    moments = [Moment(epoch, 1000, epoch, 1000) for epoch in (0, 399, 400, 599, 600, 999)]
+    zinc = [steps(moment, decay=0.316, milestones=[400, 600]) for moment in moments]
+    assert [down for down, _ in zinc] == pytest.approx([1, 1, 0.316, 0.316, 0.316**2, 0.316**2])
+    assert {up for _, up in zinc} == {1}
 
 
 def test_the_best_epoch_is_kept(finished):
@@ -79,11 +80,11 @@ def test_the_best_epoch_is_kept(finished):
 
 
 def test_the_stored_model_reproduces_score_and_predictions(finished):
-    from osan.training.evaluation import predictions
+    from osan.training.evaluation import predict
 
     learner, settings, _ = load_model(str(finished))
     test = load_task(settings).test
-    prediction = predictions(learner, test, 5)
+    prediction = predict(learner, test, 5)
     with torch.no_grad():
         assert torch.allclose(learner(test.batch(torch.arange(3))), prediction[:3], rtol=1e-5)
     written = [float(row["predicted_y"]) for row in csv.DictReader((finished / "predictions.csv").open())]

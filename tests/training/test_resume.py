@@ -11,14 +11,14 @@ import pytest
 
 from osan.training.folder import CHECKPOINT, METRICS, RESULT
 from osan.training.run import train
-from osan.training.settings import write_settings
+from osan.training.settings_files import write_settings
 
 # Imports once, then forks a process for every line of its input: a settings file and a folder.
 SERVER = """
 import os, sys
 from pathlib import Path
 from osan.training.run import train
-from osan.training.settings import read_settings
+from osan.training.settings_files import read_settings
 
 for line in sys.stdin:
     settings, folder = (Path(word) for word in line.split())

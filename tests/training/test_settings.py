@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from osan.errors import OsanError
 from osan.experiments import recipes
-from osan.training.settings import Settings, parsed_changes, read_settings, validated, write_settings
+from osan.training.settings import Settings, validated
+from osan.training.settings_files import parsed_changes, read_settings, write_settings
 
 
 @pytest.mark.parametrize(
@@ -14,12 +15,27 @@ from osan.training.settings import Settings, parsed_changes, read_settings, vali
     [
         ({"trainig": {}}, "unknown key 'trainig'; did you mean 'training'?"),
         ({"training": {"epoch": 3}}, "unknown key 'training.epoch'; did you mean 'training.epochs'?"),
-        ({"network": {"zzz": 3}}, "unknown key 'network.zzz'; known are like, "),
+        ({"network": {"zzz": 3}}, "unknown key 'network.zzz'; known are architecture, like, "),
         ({"training": {"epochs": 0}}, "training.epochs: Input should be greater than or equal to 1, got 0"),
-        ({"training": {"epochs": 2, "min_epochs": 3}}, "min_epochs (3) must not exceed epochs (2)"),
+        (
+            {"training": {"epochs": 2, "min_epochs": 3}},
+            "training: min_epochs: expected at most epochs (2), got 3",
+        ),
+        (
+            {"training": {"schedule": "cosine", "decay": 0.5}},
+            "decay, milestones and decay_every: expected schedule 'steps', got 'cosine'",
+        ),
+        ({"training": {"warmup": 100}}, "warmup: expected less than epochs (100), got 100"),
+        (
+            {"selection": {"estimator": "imel"}},
+            "selection.estimator: expected 'imle', 'adaptive-imle', 'simple', 'straight-through', "
+            "'score-function', 'random' or 'module:name', got 'imel'; did you mean 'imle'?",
+        ),
+        ({"selection": {"auxiliary": "cosin"}}, "selection.auxiliary: expected 'none', 'cosine', "),
+        ({"network": {"conv": "gyn"}}, "network.conv: expected 'gin', "),
         ({"training": {"milestones": [1], "decay_every": 2}}, "either milestones or decay_every"),
-        ({"selection": {"policy": "delete all"}}, "policy: 'delete all' is not understood"),
-        ({"network": {"like": "zink"}}, "network.like: Input should be 'zinc'"),
+        ({"selection": {"policy": "delete all"}}, "selection.policy: expected a text such as"),
+        ({"network": {"like": "zink"}}, "network.like: expected 'zinc', 'zinc-pna', "),
         ({"training": 3}, "training: Input should be a valid dictionary"),
     ],
 )

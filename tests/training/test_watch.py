@@ -8,8 +8,8 @@ import torch
 
 from osan.data.loader import FlatLoader, mix_seed
 from osan.experiments.demo import demo_settings
-from osan.training.build import build, predict
-from osan.training.evaluation import joined_and_each, predictions, separate_score
+from osan.training.build import build
+from osan.training.evaluation import predict, predict_samples, separate_score
 from osan.training.module import Learner
 from osan.training.run import load_model, train
 from osan.training.tasks import TaskInfo, load_task
@@ -39,10 +39,10 @@ def test_the_share_of_gradients_is_that_of_the_definition(small, tmp_path):
     learner = Learner(build(settings, info), settings, info)
     (batch,) = FlatLoader(task.train, 1000, True, epoch=lambda: 0, seed=settings.seed)
     torch.manual_seed(mix_seed(settings.seed, 0))
-    prediction, out = predict(learner.train().model, batch)
+    out = learner.train().model(batch)
     theta = out.weights
     theta.retain_grad()
-    out.objective(learner.losses(prediction, batch.y)).backward()
+    out.objective(learner.losses(out.prediction, batch.y)).backward()
     pairs = [
         bool((theta.grad[batch.batch == graph, column] != 0).any())
         for graph in range(batch.num_graphs)
@@ -68,10 +68,10 @@ def test_training_ends_when_nothing_can_improve(tmp_path):
 def test_samples_apart(finished):
     learner, settings, info = load_model(finished)
     task = load_task(settings, None, finished / "rejected.csv")
-    each = joined_and_each(learner, task.test, 16)[1]
+    each = predict_samples(learner, task.test, 16)[1]
     assert each.shape == (settings.selection.samples, len(task.test), 1)
     # Joined they are what is predicted, and apart each has its own error.
-    torch.testing.assert_close(each.mean(0), predictions(learner, task.test, 16))
+    torch.testing.assert_close(each.mean(0), predict(learner, task.test, 16))
     errors = [(one - task.test.y).abs().mean() for one in each]
     told = json.loads((finished / "result.json").read_text())
     assert told["metric"] == "mae"

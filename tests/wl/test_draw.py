@@ -57,4 +57,4 @@ def test_on_the_command_line(tmp_path):
     assert CliRunner().invoke(app, [*words, str(tmp_path / "a.svg")]).exit_code == 0
     assert "graph 1: color" in (tmp_path / "a.svg").read_text()
     wrong = CliRunner().invoke(app, [*words, str(tmp_path / "a.gif")])
-    assert "a picture ends in .svg or .png" in str(wrong.exception)
+    assert "expected a name that ends in .svg or .png" in str(wrong.exception)

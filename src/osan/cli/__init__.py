@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import traceback
+from shlex import quote
 from typing import Annotated, NoReturn
 
 import typer
@@ -26,7 +27,7 @@ from osan.cli import (
     train,
     wl,
 )
-from osan.errors import OsanError
+from osan.errors import OsanError, Unfinished
 
 # Exit codes; "osan wl distinguish" exits with 1 for graphs that it does not separate.
 _WRONG, _BUG, _PIPE_CLOSED = 2, 70, 141
@@ -73,6 +74,8 @@ def main() -> None:
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
+    except Unfinished as error:
+        _fail(f"{error} (osan train --resume {quote(error.folder)})")
     except OsanError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -66,7 +66,7 @@ def _are_graphs(given: str, takes_molecules: bool) -> bool:
 
 def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: bool) -> None:
     from osan.training.columns import distinct, write_csv
-    from osan.training.graph_prediction import predict_graphs
+    from osan.training.prediction import predict_graphs
 
     if not as_json:
         out = out or Path("predictions.csv")

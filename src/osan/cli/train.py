@@ -37,6 +37,13 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Of weights, noise and the order of batches.")] = None,
     epochs: Annotated[int | None, typer.Option(help="At most that many.")] = None,
     devices: Annotated[int | None, typer.Option(help="Processes (or GPUs) to train with.")] = None,
+    optimizer: Annotated[str | None, typer.Option(help="adam (the default), adamw or sgd.")] = None,
+    schedule: Annotated[
+        str | None, typer.Option(help="constant, steps, cosine, one-cycle or plateau.")
+    ] = None,
+    logger: Annotated[
+        list[str] | None, typer.Option(help="csv, tensorboard, wandb or mlflow (repeatable).")
+    ] = None,
     smiles: Annotated[str | None, typer.Option(help="Own table: the column with SMILES.")] = None,
     target: Targets = None,
     labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
@@ -53,13 +60,18 @@ def train(
     from osan.training.folder import MODEL, read_json, run_folder, settings_of
     from osan.training.run import is_first_process
     from osan.training.run import train as run
-    from osan.training.settings import parsed_changes
+    from osan.training.settings_files import parsed_changes
     from osan.training.tasks import located
 
-    changes = parsed_changes(sets or [])
+    try:
+        changes = parsed_changes(sets or [])
+    except OsanError as error:
+        raise OsanError(f"--set {error}") from None
     options = {
         "seed": seed,
         "training.epochs": epochs,
+        "training.optimizer": optimizer,
+        "training.schedule": schedule,
         "data.smiles": smiles,
         "data.targets": target or None,
         "data.labels": None if labels is None else str(labels),
@@ -67,8 +79,8 @@ def train(
         "data.split": split,
     }
     changes = {key: value for key, value in options.items() if value is not None} | changes
-    if devices is not None:
-        changes["machine.devices"] = devices
+    machine = {"machine.devices": devices, "machine.loggers": logger or None}
+    changes |= {key: value for key, value in machine.items() if value is not None}
     chosen = {"policy": policy, "subgraphs": subgraphs, "selection": selection, "network": network}
     if resume is not None:
         _only_machine(changes, dataset, recipe, settings, name, *chosen.values())
@@ -101,7 +113,7 @@ def _wanted(
 ) -> Settings:
     """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
     from osan import experiments
-    from osan.training.settings import read_settings
+    from osan.training.settings_files import read_settings
 
     ways = {"a dataset": dataset, "--recipe": recipe, "--settings": file, "--resume": None}
     given = [way for way, value in ways.items() if value is not None]

@@ -154,12 +154,12 @@ def _one_graph(source: str, directed: bool) -> Graph:
     if os.path.exists(source):  # Path.exists raises for graph6 text that is too long for a name
         graphs = read_graphs(Path(source), directed=directed)
         if len(graphs) != 1:
-            raise OsanError(f"{source} holds {len(graphs)} graphs; a file with one graph is needed here")
+            raise OsanError(f"{source}: expected one graph, got {len(graphs)}")
         return graphs[0]
     try:
         return decode_graph6(source)
     except OsanError as error:
-        raise OsanError(f"{source!r} is neither a file nor a graph in graph6 text ({error})") from None
+        raise OsanError(f"graph: expected a file or graph6 text, got {source!r} ({error})") from None
 
 
 @app.command()
@@ -238,7 +238,7 @@ def ladder(
             task = bar.add_task("tests", total=len(chosen))
             graphs = read_graphs(file)
             if len(graphs) < 2:
-                raise OsanError(f"{file} holds one graph; to compare pairs, at least two are needed")
+                raise OsanError(f"{file}: expected at least two graphs, got one")
             row = survey_graphs(
                 graphs,
                 chosen,
@@ -259,7 +259,7 @@ def _parse(text: str) -> WLTest:
 
     found = re.fullmatch(r"\s*(\S+)(?:\s+(-?[0-9]+))?\s*", text)
     if found is None:
-        raise OsanError(f"test {text!r} is not understood; write a name and a k, for example 'oswl 2'")
+        raise OsanError(f"--test: expected a name and a k, for example 'oswl 2', got {text!r}")
     return make_test(found[1], int(found[2]) if found[2] else None)
 
 

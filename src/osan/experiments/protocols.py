@@ -58,7 +58,7 @@ _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
 # Keys. The dataset may be a path; method and policy may be parts in the form module:name.
 _BASELINE = re.compile(r"(?P<dataset>.+)/(?P<network>[^/]+)/baseline")
 _SELECTION = re.compile(
-    r"(?P<dataset>.+)/(?P<network>gin|gcn|pna|ds-gnn|[\w.]+:\w+)/(?P<method>[^/]+)"
+    r"(?P<dataset>.+)/(?P<network>[\w-]+|[\w.]+:\w+)/(?P<method>[^/]+)"
     r"/(?P<policy>(?!x\d+$)[^/]+)(?:/x(?P<count>\d+))?"
 )
 
@@ -176,4 +176,6 @@ def _protocol(dataset: str, downstream: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _is_architecture(downstream: str) -> bool:
-    return ":" in downstream
+    from osan.nn import architectures
+
+    return ":" in downstream or downstream in getattr(architectures, "ARCHITECTURES", {})

@@ -2,9 +2,10 @@
 
 from osan.nn.adapter import OnSubgraphs
 from osan.nn.architectures import (
-    PolicyNetwork,
+    ARCHITECTURES,
     dropout_gnn,
     ds_gnn,
+    ds_network,
     dss_gnn,
     esan_policy,
     identity_gnn,
@@ -17,50 +18,58 @@ from osan.nn.architectures import (
 from osan.nn.atomic import InitialFeatures
 from osan.nn.convolution import convolve
 from osan.nn.data_driven import DataDrivenOSAN
-from osan.nn.dss import DSSNetwork
-from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES, Categorical, EdgeMLP, Numerical
+from osan.nn.dss import SharingStack, dss_network
+from osan.nn.encoders import Categorical, Numerical
+from osan.nn.fixed_bags import FixedBags, brings_bags
+from osan.nn.layers import LAYERS, make_layer
 from osan.nn.mlp import MLP
-from osan.nn.nested import EgoNetwork
-from osan.nn.network import OSAN, at_first
+from osan.nn.nested import EgoNetwork, ego_network
+from osan.nn.network import OSAN, osan
 from osan.nn.norm import BagBatchNorm
 from osan.nn.output import Output
 from osan.nn.paper import paper_network
-from osan.nn.pna import WeightedPNAConv
-from osan.nn.pooling import Pool
+from osan.nn.pooling import POOLS, Pool
 from osan.nn.stack import Stack
 from osan.nn.upstream import Upstream
+from osan.nn.view import View, views
 
 __all__ = [
+    "ARCHITECTURES",
+    "LAYERS",
     "MLP",
-    "OGB_ATOM_FEATURES",
-    "OGB_BOND_FEATURES",
     "OSAN",
+    "POOLS",
     "BagBatchNorm",
     "Categorical",
-    "DSSNetwork",
     "DataDrivenOSAN",
-    "EdgeMLP",
     "EgoNetwork",
+    "FixedBags",
     "InitialFeatures",
     "Numerical",
     "OnSubgraphs",
     "Output",
-    "PolicyNetwork",
     "Pool",
+    "SharingStack",
     "Stack",
     "Upstream",
-    "WeightedPNAConv",
-    "at_first",
+    "View",
+    "brings_bags",
     "convolve",
     "dropout_gnn",
     "ds_gnn",
+    "ds_network",
     "dss_gnn",
+    "dss_network",
+    "ego_network",
     "esan_policy",
     "identity_gnn",
     "k_osan",
     "kernel_gnn",
+    "make_layer",
     "marked_gnn",
     "nested_gnn",
+    "osan",
     "paper_network",
     "reconstruction_gnn",
+    "views",
 ]

@@ -17,35 +17,41 @@ from osan.bags import SubgraphBag, as_batch
 from osan.bags.union import without_removed
 from osan.errors import OsanError
 from osan.nn.hooks import scaled_messages
+from osan.nn.options import Level
 from osan.nn.pooling import Pool
 
 Call = Callable[[Any, Batch], Tensor]
 
 
 class OnSubgraphs(Module):
-    r"""A model of your own, run on every subgraph of a bag; its predictions are joined for each graph.
+    r"""Run a custom model on every subgraph of a bag, and join its predictions for each graph or vertex.
 
     .. math:: f(G) = \mathsf{SAGG}\{\!\{\mathrm{model}(g) \mid g \text{ in the bag of } G\}\!\}
 
-    The model is called with the subgraphs as an ordinary PyG batch (:func:`osan.bags.as_batch`): what is
-    removed is not there, with gradients or without, so predictions are those of the model on the subgraphs
-    one by one. A learned choice (:class:`osan.nn.DataDrivenOSAN`) gets gradients along two ways, in both of
-    which the weights have the value 1: messages of every PyG layer are multiplied by the weight of their
-    edge, and rows of ``x``, where it is a floating point tensor, by the weight of their vertex. What was
-    removed gets none; :class:`osan.nn.OSAN` with GIN, GINE, GCN or PNA also learns from it.
+    The model is called with the subgraphs as an ordinary PyG batch (:func:`osan.bags.as_batch`). What is
+    removed is not in it, with gradients or without, so predictions are those of the model on each subgraph
+    alone. A learned choice (:class:`osan.nn.DataDrivenOSAN`) gets gradients in two ways: the messages of
+    every PyG layer are multiplied by the weight of their edge, and the rows of ``x``, if it is a floating
+    point tensor, by the weight of their vertex. For a choice of zeros and ones these weights are 1; soft
+    choices scale messages and features. What was removed gets no gradient; :class:`osan.nn.OSAN` with GIN,
+    GINE, GCN or PNA also learns from it.
 
-    Marks and ranks are attributes of the batch, ``mark``, ``edge_mark`` and ``rank``; the model (or ``call``)
-    has to look at them, or subgraphs that differ in nothing else look the same to it.
+    Marks and ranks are attributes of the batch: ``mark``, ``edge_mark`` and ``rank``. The model (or ``call``)
+    has to use them, or subgraphs that differ only in them look the same to it.
 
     Parameters
     ----------
     model
-        From a batch of graphs to one row of predictions for each.
+        From a batch of graphs to one row of predictions for each graph or, with ``level="vertex"``, for each
+        vertex.
     sagg
-        How the predictions of subgraphs are joined: ``"mean"``, ``"sum"`` or ``"max"``. Subgraphs without
-        vertices are left out of it; where a graph has no others, the prediction is 0.
+        How predictions are joined over subgraphs: ``"mean"``, ``"sum"`` or ``"max"``. Subgraphs without
+        vertices are left out; a graph without other subgraphs has the prediction 0. Predictions of vertices
+        are weighted with ``bag.weight``, and a vertex that is in no subgraph has the prediction 0.
+    level
+        ``"graph"`` for one prediction per graph, ``"vertex"`` for one per vertex.
     call
-        How to call the model with a batch of subgraphs, where ``model(batch)`` is not the way.
+        How to call the model with a batch of subgraphs, if ``model(batch)`` does not work.
 
     Examples
     --------
@@ -56,24 +62,35 @@ class OnSubgraphs(Module):
     >>> model = OnSubgraphs(gin, call=lambda gin, b: global_add_pool(gin(b.x, b.edge_index), b.batch))
     >>> model(path, bags.all_subsets(path, k=1)).shape
     torch.Size([1, 1])
+    >>> vertices = OnSubgraphs(gin, level="vertex", call=lambda gin, b: gin(b.x, b.edge_index))
+    >>> vertices(path, bags.all_subsets(path, k=1)).shape
+    torch.Size([3, 1])
     """
 
     def __init__(
-        self, model: Module, *, sagg: Literal["mean", "sum", "max"] = "mean", call: Call | None = None
+        self,
+        model: Module,
+        *,
+        sagg: Literal["mean", "sum", "max"] = "mean",
+        level: Level = "graph",
+        call: Call | None = None,
     ) -> None:
         super().__init__()
         if sagg not in ("mean", "sum", "max"):
             raise OsanError(f"sagg: expected 'mean', 'sum' or 'max', got {sagg!r}")
+        if level not in ("graph", "vertex"):
+            raise OsanError(f"level: expected 'graph' or 'vertex', got {level!r}")
         if call is None and not takes(model, "batch"):
             raise OsanError(
-                f"model: {type(model).__name__} cannot be called with a batch alone ({_header(model)}); give "
-                "call, such as lambda model, b: model(b.x, b.edge_index, b.edge_attr, b.batch)"
+                f"model: expected a model that is called with a batch alone, got {type(model).__name__} "
+                f"({_header(model)}); pass call, such as "
+                "lambda model, b: model(b.x, b.edge_index, b.edge_attr, b.batch)"
             )
-        self.model, self.call, self.sagg = model, call, sagg
+        self.model, self.call, self.sagg, self.level = model, call, sagg, level
         self.join = Pool(sagg, 1)
 
     def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
-        """One row of predictions per graph, shape ``[graphs, ...]``."""
+        """One row of predictions per graph, shape ``[graphs, ...]``, or per vertex, ``[vertices, ...]``."""
         bag.check(batch)
         bag = _without_empty(without_removed(bag))
         subgraphs = as_batch(batch, replace(bag, weight=None, edge_weight=None))
@@ -87,35 +104,51 @@ class OnSubgraphs(Module):
         )
         with weighted:
             out = self.model(subgraphs) if self.call is None else self.call(self.model, subgraphs)
-        if not isinstance(out, Tensor) or out.dim() == 0 or len(out) != bag.num_subgraphs:
-            given = f"shape {list(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
-            raise OsanError(
-                f"model: expected one row for each of {bag.num_subgraphs} subgraphs with "
-                f"{bag.num_copies} vertices, got {given}; pool vertices by the batch vector, as in "
-                "global_mean_pool(h, b.batch)"
-            )
+        self._check(out, bag)
         rows = out.flatten(1) if out.dim() > 1 else out.unsqueeze(1)
-        return self.join(rows, bag.graph, bag.num_graphs).view(bag.num_graphs, *out.shape[1:])
+        if self.level == "vertex":
+            joined = self.join(rows, bag.vertex, bag.num_vertices, bag.weight)
+        else:
+            joined = self.join(rows, bag.graph, bag.num_graphs)
+        return joined.view(len(joined), *out.shape[1:])
+
+    def _check(self, out: Any, bag: SubgraphBag) -> None:
+        vertices = self.level == "vertex"
+        expected = bag.num_copies if vertices else bag.num_subgraphs
+        if isinstance(out, Tensor) and out.dim() and len(out) == expected:
+            return
+        given = f"shape {list(out.shape)}" if isinstance(out, Tensor) else f"a {type(out).__name__}"
+        every = (
+            f"one row for each of {bag.num_copies} vertices of {bag.num_subgraphs} subgraphs"
+            if vertices
+            else f"one row for each of {bag.num_subgraphs} subgraphs with {bag.num_copies} vertices"
+        )
+        advice = (
+            "use level='graph' for a model that pools vertices"
+            if vertices
+            else "pool vertices, as in global_mean_pool(h, b.batch), or use level='vertex'"
+        )
+        raise OsanError(f"model: expected {every}, got {given}; {advice}")
 
     def extra_repr(self) -> str:
-        return f"sagg={self.sagg!r}"
+        return f"sagg={self.sagg!r}, level={self.level!r}"
 
 
 def takes(module: Any, *names: str) -> bool:
-    """Whether a module can be called with arguments that play the given roles, as far as it can be told.
+    """Whether a module can be called with arguments of the given roles, as far as its signature tells.
 
     >>> takes(torch.nn.Identity(), "batch"), takes(torch.nn.Identity(), "batch", "bag")
     (True, False)
     """
     try:
         parameters = signature(getattr(module, "forward", module))
-    except (TypeError, ValueError):  # none to be had of compiled code
+    except (TypeError, ValueError):  # compiled code has no signature
         return True
     try:
         bound = parameters.bind(*names)
     except TypeError:
         return False
-    # The models of PyG take x, edge_index and only optional things beyond.
+    # PyG's models take x, edge_index, and only optional arguments after them.
     places = [name for name, p in parameters.parameters.items() if p.kind is not Parameter.VAR_POSITIONAL]
     return "edge_index" not in places[: len(bound.args)]
 
@@ -126,12 +159,12 @@ def _header(module: Module) -> str:
 
 def _without_empty(bag: SubgraphBag) -> SubgraphBag:
     """The bag without subgraphs that have no copies."""
-    there = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs) > 0
-    if bool(there.all()):
+    full = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs) > 0
+    if bool(full.all()):
         return bag
     return replace(
         bag,
-        subgraph=(there.cumsum(0) - 1)[bag.subgraph],
-        graph=bag.graph[there],
-        tuples=None if bag.tuples is None else bag.tuples[there],
+        subgraph=(full.cumsum(0) - 1)[bag.subgraph],
+        graph=bag.graph[full],
+        tuples=None if bag.tuples is None else bag.tuples[full],
     )

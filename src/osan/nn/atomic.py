@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor
 from torch.nn import Embedding, Linear, Module, Parameter
@@ -12,9 +10,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.encoders import encoded, warn_unseen
-
-Atomic = Literal["ordered", "unordered"]
-Rank = Literal["adjacency", "embedding"]
+from osan.nn.options import Atomic, Rank
 
 
 def arcs_between(edge_index: Tensor, source: Tensor, target: Tensor, num_vertices: int) -> Tensor:
@@ -47,7 +43,7 @@ def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
     -------
     Tensor
         Shape ``[copies, 3 k + 3 k^2]``: for each i whether v = gi and the number of arcs from v to gi and
-        back (also where the copied subgraph lacks them), then the same for all pairs (gi, gj).
+        back (also if the copied subgraph lacks them), then the same for all pairs (gi, gj).
 
     Examples
     --------
@@ -59,14 +55,14 @@ def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
     tuples = tuples_of(bag)
 
     def relations(left: Tensor, right: Tensor) -> Tensor:
-        there = (left >= 0) & (right >= 0)
+        present = (left >= 0) & (right >= 0)
         one, other = left.clamp(min=0), right.clamp(min=0)
         columns = (
             left == right,
             arcs_between(batch.edge_index, one, other, bag.num_vertices),
             arcs_between(batch.edge_index, other, one, bag.num_vertices),
         )
-        return torch.cat([column * there for column in columns], dim=1)
+        return torch.cat([column * present for column in columns], dim=1)
 
     k = tuples.size(1)
     within = relations(tuples.repeat_interleave(k, dim=1), tuples.repeat(1, k))
@@ -74,25 +70,26 @@ def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
 
 
 def tuples_of(bag: SubgraphBag) -> Tensor:
-    """The tuples of a bag, or an error that says they are missing."""
+    """The tuples of a bag; an error if it has none."""
     if bag.tuples is None:
         raise OsanError(
-            "bag.tuples: expected shape [subgraphs, k], found none; make the bag with all_tuples, say"
+            "bag.tuples: expected shape [subgraphs, k], got none; make the bag with bags.all_tuples, for "
+            "example"
         )
     return bag.tuples
 
 
 def tuple_labels(vertices: Tensor, bag: SubgraphBag) -> Tensor:
-    """The rows of each tuple's vertices side by side, 0 where it is shorter; ``[subgraphs, k * width]``."""
+    """The rows of each tuple's vertices side by side, 0 if it is shorter; ``[subgraphs, k * width]``."""
     tuples = tuples_of(bag)
     return torch.where(tuples[..., None] >= 0, vertices[tuples.clamp(min=0)], 0.0).flatten(1)
 
 
 def ranks_of(bag: SubgraphBag, num_ranks: int) -> Tensor:
-    """The ranks of a bag, or an error if there are none or too large ones."""
+    """The ranks of a bag; an error if it has none, or if they exceed ``num_ranks``."""
     if bag.rank is None:
         raise OsanError(
-            f"bag.rank: expected shape [{bag.num_copies}], found none; make the bag with ordered=True"
+            f"bag.rank: expected shape [{bag.num_copies}], got none; make the bag with ordered=True"
         )
     if bag.num_copies and int(bag.rank.max()) > num_ranks:
         raise OsanError(f"bag.rank: expected ranks up to num_ranks = {num_ranks}, got {int(bag.rank.max())}")
@@ -100,10 +97,10 @@ def ranks_of(bag: SubgraphBag, num_ranks: int) -> Tensor:
 
 
 def rank_rows(bag: SubgraphBag, num_ranks: int, dtype: torch.dtype) -> Tensor:
-    r"""Each copy's row of the rank-permuted adjacency of its subgraph, filled up with 0 (the paper's adj).
+    r"""Each copy's row of the rank-permuted adjacency of its subgraph, padded with 0 (the paper's adj).
 
-    Column r - 1 tells whether the copy receives messages from the vertex of rank r. Where copied edges carry
-    weights with gradients, so do the rows.
+    Column r - 1 says whether the copy receives messages from the vertex of rank r. If copied edges have
+    weights, the rows hold the weights, with their gradients.
 
     Examples
     --------
@@ -124,24 +121,25 @@ def rank_rows(bag: SubgraphBag, num_ranks: int, dtype: torch.dtype) -> Tensor:
 
 
 class InitialFeatures(Module):
-    r"""The features :math:`h^{(0)}_{v,g} = \mathsf{UPD}(\mathsf{atp}(v, t(g)))` that layers start from.
+    r"""The initial features :math:`h^{(0)}_{v,g} = \mathsf{UPD}(\mathsf{atp}(v, t(g)))`.
 
-    Vertex features, the atomic type relative to the tuple, marks and ranks are embedded and added up.
+    Vertex features, the atomic type relative to the tuple, marks and ranks are embedded and added. A mark
+    between 0 and 1 scales the embedding of the mark.
 
     Parameters
     ----------
     width
         The width of the features.
     vertex_encoder
-        Maps ``batch.x`` to rows of that width; ``None`` gives every vertex the same learned row, and warns
-        once if there is an ``x``.
+        Maps ``batch.x`` to rows of that width. ``None`` gives every vertex the same learned row, with one
+        warning if there is an ``x``.
     atomic
-        ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership,
-        that is marks; ``None``: neither.
+        ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership in
+        the tuple, that is marks; ``None``: neither.
     k
         The length of the tuples, for ``"ordered"``.
     rank
-        How ranks are seen: as the row of the rank-permuted ``"adjacency"``, or as an ``"embedding"``.
+        How ranks enter: as the row of the rank-permuted ``"adjacency"``, or as an ``"embedding"``.
     num_ranks
         The largest rank.
     """
@@ -177,12 +175,12 @@ class InitialFeatures(Module):
     def vertices(self, batch: Data) -> Tensor:
         """The embedded features of the vertices of the batch, shape ``[vertices, width]``."""
         if self.vertex_encoder is None or self.constant is not None:
-            self.warned = self.warned or warn_unseen(batch, "vertex_encoder", self.width)
+            self.warned = self.warned or warn_unseen(batch, self.width)
             return self.constant.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
         x = getattr(batch, "x", None)
         if x is None:
             raise OsanError(
-                f"batch.x: expected vertex features of shape [{batch.num_nodes}, columns], found none"
+                f"batch.x: expected vertex features of shape [{batch.num_nodes}, columns], got none"
             )
         return encoded(self.vertex_encoder, x, "vertex_encoder", self.width)
 
@@ -203,20 +201,26 @@ class InitialFeatures(Module):
         return h
 
     def _check(self, bag: SubgraphBag) -> None:
-        """Refuse a bag that holds what this network would silently not see, or lacks what it looks at."""
+        """Refuse a bag with marks or ranks that this network would ignore, or without the tuples it needs."""
         if self.types is not None and tuples_of(bag).size(1) != self.k:
             raise OsanError(
                 f"bag.tuples: expected shape [subgraphs, {self.k}], got {list(tuples_of(bag).shape)}"
             )
         if self.atomic is None and bag.mark is not None:
-            raise OsanError("bag.mark: this network looks at no marks; build it with atomic='unordered'")
+            raise OsanError(
+                "bag.mark: expected no marks, since this network does not look at them, got some; "
+                "build it with atomic='unordered'"
+            )
         blind = self.rows is None and self.ranks is None and self.atomic is None
         if blind and bag.rank is not None:
-            raise OsanError("bag.rank: this network looks at no ranks; build it with rank='adjacency'")
+            raise OsanError(
+                "bag.rank: expected no ranks, since this network does not look at them, got some; "
+                "build it with rank='adjacency'"
+            )
 
 
 def membership(bag: SubgraphBag) -> Tensor:
-    """The marks of a bag, or without marks the membership in its tuples; shape ``[copies]``."""
+    """The marks of a bag or, if it has none, membership in its tuples; shape ``[copies]``."""
     if bag.mark is not None:
         return bag.mark
     return (tuples_of(bag)[bag.subgraph] == bag.vertex[:, None]).any(dim=1)

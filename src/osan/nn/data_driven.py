@@ -79,7 +79,7 @@ class DataDrivenOSAN(nn.Module):
     ...         subgraph = bag.subgraph[bag.edge_index[0]]
     ...         return torch.zeros(bag.num_graphs).index_add(0, bag.graph[subgraph], kept).unsqueeze(1)
     >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> upstream = Upstream(count=2, width=4, encoder=nn.Linear(3, 4), edges=True)
+    >>> upstream = Upstream(count=2, width=4, vertex_encoder=nn.Linear(3, 4), edges=True)
     >>> model = DataDrivenOSAN(upstream, Edges(), "delete 1 edge x 2", estimator="simple")
     >>> model(path).prediction.tolist()
     [[4.0]]

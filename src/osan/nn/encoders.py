@@ -1,9 +1,9 @@
-"""From the features that datasets come with to rows of one width."""
+"""Encoders: from the features of a dataset to rows of one width."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -54,8 +54,8 @@ class Categorical(Module):
             for column, (least, most, size) in enumerate(zip(low, high, self.sizes, strict=True)):
                 if least < 0 or most >= size:
                     raise OsanError(
-                        f"categorical features: column {column} has values {least} to {most}, "
-                        f"expected 0 to {size - 1}"
+                        f"categorical features: expected values 0 to {size - 1} in column {column}, "
+                        f"got {least} to {most}"
                     )
         out = self.embeddings[0](x[:, 0])
         for column in range(1, len(self.sizes)):
@@ -87,7 +87,7 @@ class Numerical(Module):
 
 
 class EdgeMLP(Module):
-    """Edge features through a two-layer perceptron, as the paper's GINE layers take them.
+    """Edge features through a two-layer perceptron, as in the paper's GINE layers.
 
     Parameters
     ----------
@@ -112,32 +112,50 @@ class EdgeMLP(Module):
         return self.second(torch.relu(self.first(x)))
 
 
+def as_encoder(encoder: Module | Callable[[], Module] | None, name: str) -> Module | None:
+    """An encoder that is given as a module, or as a function that makes one.
+
+    >>> as_encoder(lambda: Numerical(3, 8), "vertex_encoder")
+    Numerical(
+      (linear): Linear(in_features=3, out_features=8, bias=True)
+    )
+    """
+    if encoder is None or isinstance(encoder, Module):
+        return encoder
+    made = encoder() if callable(encoder) else encoder
+    if not isinstance(made, Module):
+        raise OsanError(f"{name}: expected a module or a function that makes one, got {made!r}")
+    return made
+
+
 def encoder(features: Sequence[int] | int, width: int) -> Module:
     """A :class:`Categorical` encoder for a sequence of sizes, a :class:`Numerical` one for a number."""
     return Numerical(features, width) if isinstance(features, int) else Categorical(features, width)
 
 
 def encoded(encoder: Module, features: Tensor, name: str, width: int) -> Tensor:
-    """The features through any encoder, one row of the given width each; ``name`` is for the error.
+    """The result of an encoder, checked to have one row of the given width for each row of features.
+
+    ``name`` is that of the encoder, for the error.
 
     >>> encoded(Embedding(9, 8), torch.zeros(5, 1, dtype=torch.long), "vertex_encoder", 8)
     Traceback (most recent call last):
-    osan.errors.OsanError: vertex_encoder: expected shape [5, 8] of features of shape [5, 1], got [5, 1, 8]
+    osan.errors.OsanError: vertex_encoder: expected shape [5, 8] for features of shape [5, 1], got [5, 1, 8]
     """
     out: Tensor = encoder(features)
     if out.shape != (len(features), width):
         raise OsanError(
-            f"{name}: expected shape [{len(features)}, {width}] of features of shape "
+            f"{name}: expected shape [{len(features)}, {width}] for features of shape "
             f"{list(features.shape)}, got {list(out.shape)}"
         )
     return out
 
 
 @torch.compiler.disable
-def warn_unseen(batch: Data, argument: str, width: int) -> bool:
-    """Warn that the features of vertices are not looked at, where there are some; says whether it did.
+def warn_unseen(batch: Data, width: int) -> bool:
+    """Warn that vertex features are not used, if there are some; return whether it warned.
 
-    >>> warn_unseen(Data(num_nodes=3), "vertex_encoder", 8)
+    >>> warn_unseen(Data(num_nodes=3), 8)
     False
     """
     x = getattr(batch, "x", None)
@@ -146,8 +164,8 @@ def warn_unseen(batch: Data, argument: str, width: int) -> bool:
     columns = x.size(1) if x.dim() > 1 else 1
     fitting = f"Numerical({columns}, {width})" if x.is_floating_point() else f"Categorical(sizes, {width})"
     warnings.warn(
-        f"batch.x of shape {list(x.shape)} is not looked at, as no {argument} was given: all vertices start "
-        f"alike; give {argument}=osan.nn.{fitting}, say",
+        f"batch.x of shape {list(x.shape)} is not used, because there is no vertex_encoder: all vertices "
+        f"start with the same features; pass vertex_encoder=osan.nn.{fitting}, for example",
         stacklevel=2,
     )
     return True

@@ -1,4 +1,4 @@
-"""Weights on the messages of PyG layers that know of none."""
+"""Weights on the messages of any PyG layer."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from torch_geometric.nn import MessagePassing
 def scaled_messages(model: Module, edge_index: Tensor, weight: Tensor) -> Iterator[None]:
     """Multiply each message along the given edges by the weight of its edge, in all PyG layers of a model.
 
-    Layers may leave out self-loops and add their own, whose messages stay as they are; so do those of layers
-    that run on other edges, after a pooling that thins out the graph, say, or on dropped edges.
+    Layers may drop self-loops and add new ones, whose messages stay as they are. So do the messages of layers
+    that run on other edges, for example after a pooling layer or after dropping edges.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def scaled_messages(model: Module, edge_index: Tensor, weight: Tensor) -> Iterat
 
 
 def _along(found: Any, edge_index: Tensor, weight: Tensor) -> Tensor | None:
-    """The weights of the edges that a layer runs on; ``None`` if they are not the given ones.
+    """The weights of the edges that a layer runs on; ``None`` if it runs on other edges.
 
     >>> edges, weight = torch.tensor([[0, 1, 1], [1, 1, 0]]), torch.tensor([2.0, 3.0, 5.0])
     >>> _along(torch.tensor([[0, 1, 0, 1], [1, 0, 0, 1]]), edges, weight)
@@ -69,8 +69,8 @@ def _along(found: Any, edge_index: Tensor, weight: Tensor) -> Tensor | None:
         return None
     loop = edge_index[0] == edge_index[1]
     for kept in (torch.ones_like(loop), ~loop):
-        edges, own = edge_index[:, kept], weight[kept]
+        edges, factor = edge_index[:, kept], weight[kept]
         rest = found[:, edges.size(1) :]
         if torch.equal(found[:, : edges.size(1)], edges) and torch.equal(rest[0], rest[1]):
-            return torch.cat((own, own.new_ones(rest.size(1))))
+            return torch.cat((factor, factor.new_ones(rest.size(1))))
     return None

@@ -2,11 +2,11 @@ r"""Sums of messages over copied edges, in one pass and without a tensor per edg
 
 For the layers that sum (GIN, GINE) this computes
 
-.. math:: s\,h_v + \sum_{(u, v) \in E} w_{uv} \, \sigma(h_u + e_{uv})
+.. math:: s\,h_{r(v)} + \sum_{(u, v) \in E} w_{uv} \, \sigma(h_u + e_{uv})
 
-row by row. On the CPU the plain way, gather - add - activate - scatter, spends most of a training step on
-tensors with one row per edge; the compiled loop needs none, neither forward nor backward, and is many times
-faster (``benchmarks/bags.py`` measures it). Elsewhere the plain way is taken.
+row by row. On the CPU, gather - add - activate - scatter spends most of a training step on tensors with one
+row per edge. The compiled loop needs no such tensor, neither forward nor backward, and is many times faster
+(``benchmarks/bags.py`` measures it). Other devices, and gradients of gradients, use ordinary operations.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from osan import compiled as numba
+from osan.nn.second_order import differentiable_gradients
 
 
 @numba.njit(cache=True, nogil=True)
@@ -44,7 +45,7 @@ def _forward(out, h, source, target, feature, index, weight):  # type: ignore[no
                     out[v, j] += w * max(h[u, j] + feature[f, j], zero)
 
 
-# A sum may be taken in any order, without which the dot product for the weight would not be vectorized.
+# The compiler may reorder sums: only then does it vectorize the dot product for the weight.
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _backward(  # type: ignore[no-untyped-def]
     gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight
@@ -89,41 +90,66 @@ def _array(tensor: Tensor | None) -> Any:
     return None if tensor is None else tensor.detach().contiguous().numpy()
 
 
+def _composed(
+    h: Tensor,
+    feature: Tensor | None,
+    weight: Tensor | None,
+    own: Tensor,
+    edge_index: Tensor,
+    index: Tensor | None,
+    row: Tensor | None,
+) -> Tensor:
+    """The sum, of ordinary operations."""
+    source, target = edge_index
+    message = h[source] if feature is None or index is None else torch.relu(h[source] + feature[index])
+    message = message if weight is None else message * weight[:, None]
+    return ((h if row is None else h[row]) * own).index_add(0, target, message)
+
+
 class _SumOfMessages(torch.autograd.Function):
     @staticmethod
     def forward(
         ctx: Any,
         h: Tensor,
-        source: Tensor,
-        target: Tensor,
         feature: Tensor | None,
-        index: Tensor | None,
         weight: Tensor | None,
         own: Tensor,
+        edge_index: Tensor,
+        index: Tensor | None,
+        row: Tensor | None,
     ) -> Tensor:
-        ctx.save_for_backward(h, source, target, feature, index, weight, own)
-        out = (h * own).contiguous()
-        _forward(out.numpy(), *map(_array, (h, source, target, feature, index, weight)))
+        ctx.save_for_backward(h, feature, weight, own, edge_index, index, row)
+        out = ((h if row is None else h.index_select(0, row)) * own).contiguous()
+        _forward(out.numpy(), *map(_array, (h, edge_index[0], edge_index[1], feature, index, weight)))
         return out
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        h, source, target, feature, index, weight, own = ctx.saved_tensors
+        h, feature, weight, own, edge_index, index, row = ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
+            rest = (edge_index, index, row)
+            found = differentiable_gradients(
+                lambda *inputs: _composed(*inputs, *rest), (h, feature, weight, own), gradient
+            )
+            return *found, None, None, None
         gradient = gradient.contiguous()
         to_h = gradient * own
-        # In rows, whatever the strides of the inputs: the loop below writes into these very arrays.
+        if row is not None:
+            to_h = torch.zeros_like(h, memory_format=torch.contiguous_format).index_add_(0, row, to_h)
+        # In rows, whatever the strides of the inputs: the loop below writes into these arrays.
         to_feature, to_weight = (
             None if t is None else torch.zeros_like(t, memory_format=torch.contiguous_format)
             for t in (feature, weight)
         )
+        source, target = edge_index
         _backward(
             *map(_array, (gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight))
         )
         to_own = None
-        if ctx.needs_input_grad[6]:
-            to_own = torch.dot(gradient.flatten(), h.flatten()).view(own.shape)
-        return to_h, None, None, to_feature, None, to_weight, to_own
+        if ctx.needs_input_grad[3]:
+            rows = h if row is None else h.index_select(0, row)
+            to_own = torch.dot(gradient.flatten(), rows.flatten()).view(own.shape)
+        return to_h, to_feature, to_weight, to_own, None, None, None
 
 
 @torch.compiler.disable  # numba's loops cannot be traced
@@ -135,28 +161,31 @@ def sum_of_messages(
     index: Tensor | None = None,
     weight: Tensor | None = None,
     own: Tensor | float = 0.0,
+    row: Tensor | None = None,
 ) -> Tensor:
     """Sum over the edges into v of w * h_u or, with edge features, of w * relu(h_u + e_uv).
 
     Parameters
     ----------
     h
-        Shape ``[copies, width]``.
+        Shape ``[rows in, width]``.
     edge_index
-        Shape ``[2, edges]``.
+        Sender and receiver of each edge, shape ``[2, edges]``.
     feature
         Rows that edges add to the sender, shape ``[rows, width]``.
     index
-        The row of each edge, shape ``[edges]``.
+        The row of ``feature`` for each edge, shape ``[edges]``.
     weight
         Shape ``[edges]``.
     own
-        The multiple of h_v itself that is added (a number, or a tensor with one entry).
+        The multiple of the row itself that is added (a number, or a tensor with one entry).
+    row
+        The input row that each output row continues, shape ``[rows out]``; ``None`` if they are the same.
 
     Returns
     -------
     Tensor
-        Shape ``[copies, width]``.
+        Shape ``[rows out, width]``.
 
     Examples
     --------
@@ -164,13 +193,11 @@ def sum_of_messages(
     >>> sum_of_messages(h, torch.tensor([[0, 1, 2], [1, 2, 1]])).tolist()
     [[0.0], [101.0], [10.0]]
     """
-    source, target = edge_index
     weight = None if weight is None else weight.to(h.dtype)
     feature = None if feature is None else feature.to(h.dtype)  # they may differ under autocast
     own = torch.as_tensor(own, dtype=h.dtype, device=h.device)
+    inputs = (h, feature, weight, own, edge_index, index, row)
     if h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64):
-        out: Tensor = _SumOfMessages.apply(h, source, target, feature, index, weight, own)  # type: ignore[no-untyped-call]
+        out: Tensor = _SumOfMessages.apply(*inputs)  # type: ignore[no-untyped-call]
         return out
-    message = h[source] if feature is None or index is None else torch.relu(h[source] + feature[index])
-    message = message if weight is None else message * weight[:, None]
-    return (h * own).index_add(0, target, message)
+    return _composed(*inputs)

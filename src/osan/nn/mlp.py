@@ -1,4 +1,4 @@
-"""Perceptrons whose batch norms do not see removed copies, and dropout."""
+"""Perceptrons whose batch norms count copies, and dropout."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from osan.nn.norm import Activation, BagBatchNorm, activated
 
 
 class MLP(Module):
-    """Linear layers with activations, and batch norms if asked for, between them.
+    """Linear layers with activations, and optionally batch norms, between them.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ class MLP(Module):
         self.norms = ModuleList(BagBatchNorm(b) for b in widths[1:-1]) if norm else None
         self.activation = activation
 
-    def forward(self, h: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Map ``h`` of shape ``[rows, widths[0]]``; batch norms see only the rows that are ``kept``."""
+    def forward(self, h: Tensor, count: Tensor | None = None) -> Tensor:
+        """Map ``h`` of shape ``[rows, widths[0]]``; batch norms weight the rows with ``count``."""
         for i, linear in enumerate(self.linears):
             h = linear(h)
             if i + 1 < len(self.linears):
                 norm = None if self.norms is None else self.norms[i]
-                h = activated(h, self.activation) if norm is None else norm(h, kept, self.activation)
+                h = activated(h, self.activation) if norm is None else norm(h, count, self.activation)
         return h
 
 
@@ -54,8 +54,8 @@ def dropout(h: Tensor, p: float, training: bool) -> Tensor:
     """Dropout with 16 random bits per entry.
 
     On the CPU ``torch.nn.functional.dropout`` draws one number per entry, which takes a tenth of a training
-    step; four entries share one here. The probability is p rounded to a multiple of 2^-16, and what stays is
-    scaled by the rounded one, so the expectation is exact.
+    step; here four entries share one draw. The probability is p rounded to a multiple of 2^-16, and what
+    stays is scaled by the rounded one, so the expectation is exact.
 
     >>> dropout(torch.ones(2, 2), 0.5, training=False)
     tensor([[1., 1.],

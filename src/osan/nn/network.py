@@ -3,76 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import torch
 from torch import Tensor
 from torch.nn import Module
 from torch_geometric.data import Data
 
-from osan.bags import SubgraphBag, straight_through, whole_graphs
+from osan.bags import SubgraphBag, whole_graphs
 from osan.errors import OsanError
-from osan.nn.atomic import (
-    Atomic,
-    InitialFeatures,
-    Rank,
-    atomic_columns,
-    membership,
-    ordered_atomic_types,
-    tuple_labels,
-)
+from osan.nn.admission import LearnedAdmission
+from osan.nn.atomic import InitialFeatures
+from osan.nn.encoders import as_encoder
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
-from osan.nn.pooling import Pool, PoolName
+from osan.nn.options import (
+    Admission,
+    Aggregation,
+    Atomic,
+    Encoder,
+    LayerOptions,
+    Level,
+    Pooling,
+    Rank,
+    checked,
+)
+from osan.nn.pooling import Pool
 from osan.nn.stack import Stack
-
-Aggregation = Literal["per-vertex", "per-subgraph"]
-Task = Literal["graph", "vertex"]
-Admission = Callable[[SubgraphBag], Tensor]
-
-
-def at_first(bag: SubgraphBag) -> Tensor:
-    r"""The admission :math:`\pi_{v,g} = [v = g_1]` of identity-aware GNNs; shape ``[copies]``."""
-    if bag.tuples is None:
-        raise OsanError(
-            "bag.tuples: expected shape [subgraphs, k], found none; make the bag with all_egos, say"
-        )
-    return bag.vertex == bag.tuples[bag.subgraph, 0]
-
-
-class LearnedAdmission(Module):
-    r"""Admission :math:`\pi_{v,g} = \mathsf{UPD}_\pi(\mathsf{atp}(v, t(g)))`, learned.
-
-    The value is relu of a perceptron and can be exactly 0; what is aggregated is decided by
-    :math:`\pi \neq 0`, and the gradient passes to the value as if it were the weight. The perceptron sees the
-    encoded features of v (the labels in atp) and its mark; ordered, also those of the tuple, and
-    equalities and adjacencies in place of the mark.
-    """
-
-    def __init__(self, atomic: Atomic, k: int, width: int) -> None:
-        super().__init__()
-        self.atomic = atomic
-        columns = atomic_columns(k) + k * width if atomic == "ordered" else 1
-        self.mlp = MLP([width + columns, width, 1])
-
-    def forward(self, batch: Data, bag: SubgraphBag, vertices: Tensor) -> Tensor:
-        """0 or 1 for each copy, with gradients; shape ``[copies]``.
-
-        ``vertices`` are the encoded features of the vertices of the batch, shape ``[vertices, width]``.
-        """
-        dtype = next(self.parameters()).dtype
-        seen = [vertices.index_select(0, bag.vertex)]
-        if self.atomic == "ordered":
-            named = tuple_labels(vertices, bag).index_select(0, bag.subgraph)
-            seen += [named, ordered_atomic_types(batch, bag)]
-        else:
-            seen += [membership(bag)[:, None]]
-        value = torch.relu(self.mlp(torch.cat([part.to(dtype) for part in seen], dim=1))).squeeze(1)
-        return straight_through((value != 0).to(dtype), value)
 
 
 class OSAN(Module):
-    r"""A k-ordered subgraph aggregation network (paper, section "Ordered subgraph MPNNs").
+    r"""A k-ordered subgraph aggregation network (paper, section "Ordered subgraph MPNNs"), from its parts.
 
     Initial features :math:`h^{(0)}_{v,g} = \mathsf{UPD}(\mathsf{atp}(v, t(g)))`, then T layers inside each
     subgraph, then for ``aggregation="per-vertex"`` (k-OSAN)
@@ -86,101 +47,83 @@ class OSAN(Module):
               h_G = \mathsf{SAGG}\{\!\{\phi(h_g) \mid \exists v\, \pi_{v,g} \neq 0\}\!\},
 
     with a perceptron :math:`\phi`, without which sums of sums would be the same in both orders.
+    :func:`osan.nn.osan` makes the parts from a width and options.
 
     Parameters
     ----------
-    width, layers, out
-        The width of all features, the number T of layers, and the number of predictions.
-    activation, **layer_options
-        The layers (``conv``, ``edge_encoder``, ``neighborhood``, ``marked``, ``norm``, ``dropout``,
-        ``residual``, ``last_activation``, ``options``): see :class:`osan.nn.Stack`.
-    vertex_encoder, atomic, k, rank, num_ranks
-        The initial features: see :class:`osan.nn.InitialFeatures`.
+    initial
+        From a batch and a bag to the first features, shape ``[copies, width]``; for example
+        :class:`osan.nn.InitialFeatures`. Its ``width`` is that of the network.
+    stack
+        From features, batch and bag to features, shape ``[copies, width]`` to the same; for example
+        :class:`osan.nn.Stack`.
+    inner, outer
+        The first and the second pooling: see :func:`osan.nn.Pool`. ``outer`` is ``None`` for predictions per
+        vertex in the per-vertex order, which pools once.
+    head
+        From pooled rows to predictions.
+    phi
+        Between the two poolings; ``None`` for nothing. For predictions per vertex in the per-subgraph order
+        it sees the features of a copy beside those of its subgraph.
     aggregation
         Which of the two orders.
-    sagg, readout
-        How subgraphs and how vertices are pooled: see :class:`osan.nn.Pool`.
-    between
-        The number of linear layers of :math:`\phi`; 0 leaves it out.
-    admission
-        ``None`` admits all, a function gives :math:`\pi` for each copy of a bag, ``"learned"`` learns it.
-    alongside
-        Whether a plain network of the same kind runs on the graph itself, its features beside the others.
-    head
-        The number of linear layers after pooling.
-    task
+    level
         ``"graph"`` for one prediction per graph, ``"vertex"`` for one per vertex. The vertex features of the
         per-subgraph order are :math:`\mathsf{SAGG}\{\!\{\phi(h_{v,g}, h_g)\}\!\}`. Vertices that are in no
-        subgraph of the bag all get the same prediction: mark instead of deleting and selecting, cover, or add
-        the whole graph to the bag, where each one counts.
+        subgraph of the bag all get the same prediction. If each vertex matters, mark vertices instead of
+        deleting or selecting them, use a covering policy, or add the whole graph to the bag.
+    admission
+        :math:`\pi`: ``None`` admits all; a function gives one value per copy of a bag; a module is called
+        with the batch, the bag and the encoded vertices, and may have gradients.
+    alongside
+        From a batch to rows that the head sees beside the pooled ones, one per graph or per vertex.
 
     Examples
     --------
     >>> from osan import bags
     >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> network = OSAN(16, 2, 1, k=1, atomic="ordered")
-    >>> network(path, bags.all_tuples(path, 1)).shape
+    >>> network = OSAN(
+    ...     InitialFeatures(16), Stack(16, 2), Pool("sum", 16), Pool("mean", 16), torch.nn.Linear(16, 1)
+    ... )
+    >>> network(path, bags.all_subsets(path, 1)).shape
     torch.Size([1, 1])
     """
 
     def __init__(
         self,
-        width: int,
-        layers: int,
-        out: int,
+        initial: Module,
+        stack: Module,
+        inner: Module,
+        outer: Module | None,
+        head: Module,
         *,
-        vertex_encoder: Module | None = None,
-        atomic: Atomic | None = None,
-        k: int = 0,
-        rank: Rank | None = None,
-        num_ranks: int = 0,
+        phi: Module | None = None,
         aggregation: Aggregation = "per-subgraph",
-        sagg: PoolName = "mean",
-        readout: PoolName = "mean",
-        between: int = 2,
-        admission: Admission | Literal["learned"] | None = None,
-        alongside: bool = False,
-        head: int = 1,
-        task: Task = "graph",
-        activation: Activation = torch.nn.functional.relu,
-        **layer_options: Any,
+        level: Level = "graph",
+        admission: Admission | Module | None = None,
+        alongside: Module | None = None,
     ) -> None:
         super().__init__()
-        for name, value, allowed in (
-            ("aggregation", aggregation, ("per-vertex", "per-subgraph")),
-            ("task", task, ("graph", "vertex")),
-        ):
-            if value not in allowed:
-                raise OsanError(f"{name}: expected {' or '.join(map(repr, allowed))}, got {value!r}")
-        self.aggregation, self.task = aggregation, task
-        self.initial = InitialFeatures(
-            width, vertex_encoder, atomic=atomic, k=k, rank=rank, num_ranks=num_ranks
-        )
-        self.stack: Module = self._make_stack(width, layers, activation=activation, **layer_options)
-        inner, outer = (sagg, readout) if aggregation == "per-vertex" else (readout, sagg)
-        self.inner = Pool(inner, width)
-        first = self.inner.out_width + width * (task == "vertex" and aggregation == "per-subgraph")
-        self.phi = MLP([first] + [width] * between, activation=activation)
-        last = width if between else first
-        pooled_twice = task == "graph" or aggregation == "per-subgraph"
-        self.outer: Any = Pool(outer, last) if pooled_twice else None
-        last = last if self.outer is None else self.outer.out_width
-        self.plain_start = InitialFeatures(width, vertex_encoder) if alongside else None
-        if alongside:
-            self.plain = Stack(width, layers, activation=activation, **{**layer_options, "marked": False})
-            self.plain_readout = Pool(readout, width) if task == "graph" else None
-            last += width if self.plain_readout is None else self.plain_readout.out_width
-        self.head = MLP([last] + [width] * (head - 1) + [out], activation=activation)
-        if admission == "learned":
-            if atomic is None:
-                raise OsanError("admission: to learn it, the network needs an atomic type; give atomic")
-            self.admission: Any = LearnedAdmission(atomic, k, width)
-        else:
-            self.admission = admission
+        _check_choice("aggregation", aggregation, ("per-vertex", "per-subgraph"))
+        _check_choice("level", level, ("graph", "vertex"))
+        twice = level == "graph" or aggregation == "per-subgraph"
+        if twice != (outer is not None):
+            expected = "a second pooling" if twice else "None, since vertices are pooled once,"
+            raise OsanError(
+                f"outer: expected {expected} for level={level!r} and aggregation={aggregation!r}, got {outer}"
+            )
+        self.aggregation, self.level = aggregation, level
+        self.initial, self.stack, self.inner = initial, stack, inner
+        self.phi: Module = torch.nn.Identity() if phi is None else phi
+        self.outer = outer
+        self.alongside = alongside
+        self.head = head
+        self.admission: Any = admission
 
-    @staticmethod
-    def _make_stack(width: int, layers: int, **options: Any) -> Module:
-        return Stack(width, layers, **options)
+    @property
+    def width(self) -> int:
+        """The width of the features."""
+        return int(self.initial.width)  # type: ignore[arg-type]
 
     def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """Predictions, shape ``[graphs, out]`` or ``[vertices, out]``."""
@@ -193,19 +136,13 @@ class OSAN(Module):
         admitted = self._admitted(batch, bag)
         order = self._per_vertex if self.aggregation == "per-vertex" else self._per_subgraph
         out = order(batch, bag, h, admitted)
-        if self.plain_start is None:
-            return out
-        whole = whole_graphs(batch)
-        beside = self.plain(self.plain_start(batch, whole), batch, whole)
-        if self.plain_readout is not None:
-            beside = self.plain_readout(beside, whole.subgraph, whole.num_graphs)
-        return torch.cat((out, beside), dim=1)
+        return out if self.alongside is None else torch.cat((out, self.alongside(batch)), dim=1)
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:
         if self.admission is None:
             return None
-        if isinstance(self.admission, LearnedAdmission):
-            return self.admission(batch, bag, self.initial.vertices(batch))
+        if isinstance(self.admission, Module):
+            return self.admission(batch, bag, self.initial.vertices(batch))  # type: ignore[operator]
         given: Tensor = self.admission(bag)
         if given.shape != (bag.num_copies,):
             raise OsanError(f"admission: expected shape [{bag.num_copies}], got {list(given.shape)}")
@@ -226,11 +163,140 @@ class OSAN(Module):
         if admitted is not None:
             some = admitted if bag.weight is None else admitted * bag.weight
             weight = some.new_zeros(bag.num_subgraphs).scatter_reduce(0, bag.subgraph, some, "amax")
-        if self.task == "graph":
+        assert self.outer is not None
+        if self.level == "graph":
             return self.outer(self.phi(subgraphs), bag.graph, bag.num_graphs, weight)
         joined = torch.cat((h, subgraphs.index_select(0, bag.subgraph)), dim=1)
         weight = _product(bag.weight, None if weight is None else weight[bag.subgraph])
         return self.outer(self.phi(joined), bag.vertex, bag.num_vertices, weight)
+
+
+class PlainNetwork(Module):
+    """A network on the graphs themselves, without a bag and without a head.
+
+    Parameters
+    ----------
+    initial, stack
+        As in :class:`OSAN`.
+    readout
+        The pooling of the vertices; ``None`` for one row per vertex.
+    """
+
+    def __init__(self, initial: Module, stack: Module, readout: Module | None) -> None:
+        super().__init__()
+        self.initial, self.stack, self.readout = initial, stack, readout
+
+    def forward(self, batch: Data) -> Tensor:
+        """One row per graph, or per vertex."""
+        whole = whole_graphs(batch)
+        h = self.stack(self.initial(batch, whole), batch, whole)
+        return h if self.readout is None else self.readout(h, whole.subgraph, whole.num_graphs)
+
+
+@checked()
+def osan(
+    width: int,
+    layers: int,
+    out: int,
+    *,
+    vertex_encoder: Encoder | None = None,
+    atomic: Atomic | None = None,
+    k: int = 0,
+    rank: Rank | None = None,
+    num_ranks: int = 0,
+    aggregation: Aggregation = "per-subgraph",
+    sagg: Pooling = "mean",
+    readout: Pooling = "mean",
+    between: int = 2,
+    admission: Admission | Literal["learned"] | None = None,
+    alongside: bool = False,
+    head: int = 1,
+    level: Level = "graph",
+    activation: Activation = torch.nn.functional.relu,
+    stack: Callable[..., Module] = Stack,
+    **layer_options: Unpack[LayerOptions],
+) -> OSAN:
+    r"""An :class:`OSAN` of one width, made from options.
+
+    Parameters
+    ----------
+    width, layers, out
+        The width of all features, the number T of layers, and the number of predictions.
+    vertex_encoder, atomic, k, rank, num_ranks
+        The initial features: see :class:`osan.nn.InitialFeatures`. ``vertex_encoder`` is a module, or a
+        function that makes one.
+    aggregation, level
+        See :class:`OSAN`.
+    sagg, readout
+        How subgraphs and how vertices are pooled: see :func:`osan.nn.Pool`.
+    between
+        The number of linear layers of :math:`\phi`; 0 leaves it out.
+    admission
+        ``None`` admits all, a function gives :math:`\pi` for each copy of a bag, ``"learned"`` learns it.
+    alongside
+        Whether a plain network of the same kind runs on the graph itself, its features beside the others.
+    head
+        The number of linear layers after pooling.
+    activation
+        The activation of all layers.
+    stack
+        What makes the layers, from ``width, layers`` and the options; by default :class:`osan.nn.Stack`.
+    layer_options
+        ``conv``, ``edge_encoder``, ``edge_mark``, ``neighborhood``, ``marked``, ``norm``, ``dropout``,
+        ``residual``, ``last_activation``, ``hidden``, ``train_eps``, ``degrees`` and ``towers``: see
+        :class:`osan.nn.Stack`.
+
+    Examples
+    --------
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> network = osan(16, 2, 1, k=1, atomic="ordered")
+    >>> network(path, bags.all_tuples(path, 1)).shape
+    torch.Size([1, 1])
+    """
+    _check_choice("aggregation", aggregation, ("per-vertex", "per-subgraph"))
+    _check_choice("level", level, ("graph", "vertex"))
+    encoder = as_encoder(vertex_encoder, "vertex_encoder")
+    initial = InitialFeatures(width, encoder, atomic=atomic, k=k, rank=rank, num_ranks=num_ranks)
+    made = stack(width, layers, activation=activation, **layer_options)
+    first, second = (sagg, readout) if aggregation == "per-vertex" else (readout, sagg)
+    inner = Pool(first, width)
+    seen = inner.out_width + (width if level == "vertex" and aggregation == "per-subgraph" else 0)
+    phi = MLP([seen] + [width] * between, activation=activation)
+    last = width if between else seen
+    outer = Pool(second, last) if level == "graph" or aggregation == "per-subgraph" else None
+    last = last if outer is None else outer.out_width
+    plain = None
+    if alongside:
+        unmarked: LayerOptions = {**layer_options, "marked": False}
+        start = InitialFeatures(width, encoder)
+        plain_stack = Stack(width, layers, activation=activation, **unmarked)
+        plain_readout = Pool(readout, width) if level == "graph" else None
+        plain = PlainNetwork(start, plain_stack, plain_readout)
+        last += width if plain_readout is None else plain_readout.out_width
+    final = MLP([last] + [width] * (head - 1) + [out], activation=activation)
+    learned: Any = admission
+    if admission == "learned":
+        if atomic is None:
+            raise OsanError("admission: expected an atomic type in order to learn it, got none; give atomic")
+        learned = LearnedAdmission(atomic, k, width)
+    return OSAN(
+        initial,
+        made,
+        inner,
+        outer,
+        final,
+        phi=phi,
+        aggregation=aggregation,
+        level=level,
+        admission=learned,
+        alongside=plain,
+    )
+
+
+def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise OsanError(f"{name}: expected {' or '.join(map(repr, allowed))}, got {value!r}")
 
 
 def _product(left: Tensor | None, right: Tensor | None) -> Tensor | None:

@@ -1,29 +1,33 @@
-r"""Batch norms that do not see removed copies, with the activation in the same pass.
+r"""Batch norms that count copies, with the activation in the same pass.
 
 .. math:: y_i = \sigma\bigl(\gamma\,(x_i - \mu) / \sqrt{v + \varepsilon} + \beta\bigr)
 
-for every copy i, with the mean :math:`\mu` and variance :math:`v` of the kept copies only. On the CPU
-PyTorch has no such norm, composed of its operations it takes half of a training step, and its own norm
-followed by its relu still four times as long as the compiled loops here (``benchmarks/bags.py`` measures the
-step). Elsewhere the composed way is taken.
+for every row i, with the mean :math:`\mu` and variance :math:`v` over all copies that the rows stand for: a
+row of count 0 (removed) has no share in them, a row of count c has the share of c equal rows. PyTorch has no
+such norm. Composed of PyTorch's operations it takes half of a training step on the CPU, and even PyTorch's
+plain norm followed by its relu takes four times as long as the compiled loops here (``benchmarks/bags.py``
+measures the step). Other devices, and gradients of gradients, use ordinary operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import BatchNorm1d
+from torch.nn import BatchNorm1d, Module
 
 from osan import compiled as numba
 from osan.errors import OsanError
+from osan.nn.second_order import differentiable_gradients
 
 Activation = Callable[[Tensor], Tensor]
 
-# Rows that stay in the innermost cache between two passes, and whose sums lose little to rounding.
+# So many rows stay in the innermost cache between two passes, and their sums lose little to rounding.
 _BLOCK = 32
 
 
@@ -33,72 +37,126 @@ def activated(h: Tensor, activation: Activation) -> Tensor:
 
 
 class BagBatchNorm(BatchNorm1d):
-    """Batch norm whose statistics come from the kept copies only.
+    """Batch norm whose statistics weight each row with the number of copies it stands for.
 
-    Removed copies (weight 0, kept for their gradients) are normalized with the statistics of the others.
-    With fewer than two kept copies there is no variance, and the running statistics are used.
+    Rows of count 0 are normalized with the statistics of the others. With fewer than two copies in total
+    there is no variance, and the running statistics are used.
 
     Examples
     --------
     >>> norm = BagBatchNorm(1)
-    >>> norm(torch.tensor([[0.0], [2.0], [99.0]]), torch.tensor([True, True, False]))[:2].flatten().tolist()
+    >>> norm(torch.tensor([[0.0], [2.0], [99.0]]), torch.tensor([1, 1, 0]))[:2].flatten().tolist()
     [-0.9999949932098389, 0.9999949932098389]
     """
 
     @torch.compiler.disable  # numba's loops cannot be traced
-    def forward(self, h: Tensor, kept: Tensor | None = None, activation: Activation | None = None) -> Tensor:
-        """Normalize ``h`` of shape ``[copies, width]``; ``kept`` is boolean, ``None`` keeps all."""
-        if kept is not None and (kept.shape != h.shape[:1] or kept.dtype != torch.bool):
-            expected, found = f"bool of shape {tuple(h.shape[:1])}", f"{kept.dtype} of {tuple(kept.shape)}"
-            raise OsanError(f"kept: expected {expected}, one per copy, got {found}")
-        h = h.to(self.weight.dtype)  # under autocast layers hand on fewer digits than statistics need
-        compiled = h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64)
-        statistics = (_statistics_compiled if compiled else _statistics)(h, kept) if self.training else None
-        if statistics is None:
-            out = torch.nn.functional.batch_norm(
-                h, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
-            )
-            return out if activation is None else activated(out, activation)
-        mean, variance, rows = statistics
-        self._remember(mean.detach(), variance.detach() * (rows / (rows - 1)))
-        if not compiled:
-            out = (h - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
-            return out if activation is None else activated(out, activation)
-        relu = activation is torch.nn.functional.relu
-        out = _Normalized.apply(h, self.weight, self.bias, kept, mean, variance, rows, self.eps, relu)  # type: ignore[no-untyped-call]
-        return out if activation is None or relu else activation(out)
+    def forward(self, h: Tensor, count: Tensor | None = None, activation: Activation | None = None) -> Tensor:
+        """Normalize ``h`` of shape ``[rows, width]``.
 
-    def _remember(self, mean: Tensor, variance: Tensor) -> None:
-        """Update the running statistics as PyTorch does."""
-        if self.running_mean is None or self.running_var is None or self.num_batches_tracked is None:
-            return
-        self.num_batches_tracked.add_(1)
-        share = 1 / float(self.num_batches_tracked) if self.momentum is None else self.momentum
-        self.running_mean.lerp_(mean, share)
-        self.running_var.lerp_(variance, share)
+        ``count`` says how many copies each row stands for, shape ``[rows]``, as booleans or numbers;
+        ``None`` means 1.
+        """
+        return normalized(self, h, count, activation)
 
 
-def _statistics(h: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor, int] | None:
-    """Mean, variance and number of the kept rows, with gradients; ``None`` if they are fewer than two."""
-    rows = len(h) if kept is None else int(kept.sum())
-    if rows < 2:
+def normalized(
+    norm: BatchNorm1d, h: Tensor, count: Tensor | None = None, activation: Activation | None = None
+) -> Tensor:
+    """What :class:`BagBatchNorm` computes, with the parameters and state of any one-dimensional norm."""
+    if count is not None and count.shape != h.shape[:1]:
+        raise OsanError(f"count: expected shape {list(h.shape[:1])}, one per row, got {list(count.shape)}")
+    weight, bias = norm.weight, norm.bias
+    if weight is None:
+        weight, bias = h.new_ones(h.size(1)), h.new_zeros(h.size(1))
+    h = h.to(weight.dtype)  # under autocast layers hand on fewer digits than statistics need
+    compiled = h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64)
+    statistics = None
+    if norm.training or norm.running_mean is None:
+        statistics = (_statistics_compiled if compiled else _statistics)(h, count)
+    if statistics is None:
+        mean, variance = norm.running_mean, norm.running_var
+        if mean is None or variance is None:
+            mean, variance = h.new_zeros(h.size(1)), h.new_ones(h.size(1))
+        out = torch.nn.functional.batch_norm(h, mean, variance, weight, bias, False, 0.0, norm.eps)
+        return out if activation is None else activated(out, activation)
+    mean, variance, rows = statistics
+    if norm.training:
+        _remember(norm, mean.detach(), variance.detach() * (rows / (rows - 1)))
+    if not compiled:
+        out = (h - mean) * torch.rsqrt(variance + norm.eps) * weight + bias
+        return out if activation is None else activated(out, activation)
+    relu = activation is torch.nn.functional.relu
+    out = _Normalized.apply(h, weight, bias, count, mean, variance, rows, norm.eps, relu)  # type: ignore[no-untyped-call]
+    return out if activation is None or relu else activation(out)
+
+
+@contextmanager
+def counted_norms(module: Module, count: Tensor | None) -> Iterator[None]:
+    """Let PyTorch's one-dimensional batch norms inside a module count copies, as :class:`BagBatchNorm` does.
+
+    >>> norm = BatchNorm1d(1)
+    >>> with counted_norms(norm, torch.tensor([1, 1, 0])):
+    ...     norm(torch.tensor([[0.0], [2.0], [99.0]]))[:2].flatten().tolist()
+    [-0.9999949932098389, 0.9999949932098389]
+    """
+    norms = [m for m in module.modules() if type(m) is BatchNorm1d and m.training]
+    if count is None:
+        norms = []
+    for norm in norms:
+        norm.forward = partial(normalized, norm, count=count)  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        for norm in norms:
+            del norm.forward
+
+
+def _remember(norm: BatchNorm1d, mean: Tensor, variance: Tensor) -> None:
+    """Update the running statistics as PyTorch does."""
+    if norm.running_mean is None or norm.running_var is None or norm.num_batches_tracked is None:
+        return
+    norm.num_batches_tracked.add_(1)
+    share = 1 / float(norm.num_batches_tracked) if norm.momentum is None else norm.momentum
+    norm.running_mean.lerp_(mean, share)
+    norm.running_var.lerp_(variance, share)
+
+
+def _statistics(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float] | None:
+    """Mean, variance and number of the copies, with gradients; ``None`` if they are fewer than two."""
+    copies = len(h) if count is None else count.sum().item()
+    if copies < 2:
         return None
-    variance, mean = torch.var_mean(h if kept is None or rows == len(h) else h[kept], dim=0, correction=0)
-    return mean, variance, rows
+    if count is None or count.dtype == torch.bool:
+        rows = h if count is None or copies == len(h) else h[count]
+        variance, mean = torch.var_mean(rows, dim=0, correction=0)
+        return mean, variance, copies
+    share = (count.to(h.dtype) / copies)[:, None]
+    mean = (h * share).sum(0)
+    return mean, ((h - mean).square() * share).sum(0), copies
 
 
-def _statistics_compiled(h: Tensor, kept: Tensor | None) -> tuple[Tensor, Tensor, int] | None:
+def _statistics_compiled(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float] | None:
     """The same without gradients; :class:`_Normalized` knows how the statistics depend on its input."""
-    mean, variance, rows = _moments(_array(h), _mask(h, kept))
-    return (torch.from_numpy(mean), torch.from_numpy(variance), rows) if rows > 1 else None
+    mean, variance, copies = _moments(_array(h), _counts(h, count))
+    return (torch.from_numpy(mean), torch.from_numpy(variance), copies) if copies >= 2 else None
+
+
+def _composed(
+    h: Tensor, weight: Tensor, bias: Tensor, count: Tensor | None, eps: float, relu: bool
+) -> Tensor:
+    """The normalized rows, of ordinary operations."""
+    statistics = _statistics(h, count)
+    assert statistics is not None
+    out = (h - statistics[0]) * torch.rsqrt(statistics[1] + eps) * weight + bias
+    return torch.relu(out) if relu else out
 
 
 class _Normalized(torch.autograd.Function):
-    r"""The formula above, and its derivative through mean and variance of the n kept rows.
+    r"""The formula above, and its derivative through mean and variance of the n copies.
 
     With g the gradient after the activation and :math:`s = \gamma / \sqrt{v + \varepsilon}`,
 
-    .. math:: \partial x_i = s \Bigl(g_i - \frac{[i \text{ kept}]}{n} \Bigl(\sum_j g_j
+    .. math:: \partial x_i = s \Bigl(g_i - \frac{c_i}{n} \Bigl(\sum_j g_j
               + \frac{x_i - \mu}{v + \varepsilon} \sum_j g_j (x_j - \mu)\Bigr)\Bigr).
     """
 
@@ -108,68 +166,80 @@ class _Normalized(torch.autograd.Function):
         h: Tensor,
         weight: Tensor,
         bias: Tensor,
-        kept: Tensor | None,
+        count: Tensor | None,
         mean: Tensor,
         variance: Tensor,
-        rows: int,
+        copies: float,
         eps: float,
         relu: bool,
     ) -> Tensor:
-        ctx.save_for_backward(h, weight, bias, kept, mean, variance)
-        ctx.rest = (rows, eps, 0.0 if relu else -np.inf)
+        ctx.save_for_backward(h, weight, bias, count, mean, variance)
+        ctx.rest = (copies, eps, 0.0 if relu else -np.inf)
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
         _forward(out.numpy(), *map(_array, (h, weight, bias, mean, variance)), *ctx.rest[1:])
         return out
 
     @staticmethod
-    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator, unused-ignore]
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        h, weight, bias, kept, mean, variance = ctx.saved_tensors
+        h, weight, bias, count, mean, variance = ctx.saved_tensors
+        nothing = [None for _ in range(6)]
+        if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
+            eps, relu = ctx.rest[1], ctx.rest[2] == 0
+            found = differentiable_gradients(
+                lambda *inputs: _composed(*inputs, count, eps, relu), (h, weight, bias), gradient
+            )
+            return *found, *nothing
         to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
         given = map(_array, (gradient, h, weight, bias, mean, variance))
-        to_weight, to_bias = _backward(to_h.numpy(), *given, _mask(h, kept), *ctx.rest)
-        return to_h, torch.from_numpy(to_weight), torch.from_numpy(to_bias), *[None] * 6
+        to_weight, to_bias = _backward(to_h.numpy(), *given, _counts(h, count), *ctx.rest)
+        return to_h, torch.from_numpy(to_weight), torch.from_numpy(to_bias), *nothing
 
 
 def _array(tensor: Tensor) -> Any:
     return tensor.detach().contiguous().numpy()
 
 
-def _mask(h: Tensor, kept: Tensor | None) -> Any:
-    return np.ones(len(h), dtype=np.bool_) if kept is None else _array(kept)
+def _counts(h: Tensor, count: Tensor | None) -> Any:
+    """The counts as booleans, or as numbers of the type of ``h``: the loops are compiled for each."""
+    if count is None:
+        return np.ones(len(h), dtype=np.bool_)
+    return _array(count if count.dtype == torch.bool else count.to(h.dtype))
 
 
 @numba.njit(cache=True, nogil=True)
-def _moments(h, kept):  # type: ignore[no-untyped-def]
-    """Mean, variance and number of the kept rows, joined from blocks (Chan, Golub and LeVeque 1983)."""
+def _moments(h, count):  # type: ignore[no-untyped-def]
+    """Mean, variance and number of the copies, joined from blocks (Chan, Golub and LeVeque 1983)."""
     rows, width = h.shape
-    mean, square, count = np.zeros(width), np.zeros(width), 0
+    mean, square, copies = np.zeros(width), np.zeros(width), 0.0
     center, part = np.empty(width, h.dtype), np.empty(width, h.dtype)
     for first in range(0, rows, _BLOCK):
         last = min(first + _BLOCK, rows)
         center[:] = 0
         part[:] = 0
-        n = 0
+        n = 0.0
         for i in range(first, last):
-            if kept[i]:
-                n += 1
+            # Booleans: the compiler knows that the factor is 1 here, and drops it.
+            if count[i]:
+                c = h.dtype.type(count[i])
+                n += c
                 for j in range(width):
-                    center[j] += h[i, j]
+                    center[j] += c * h[i, j]
         if n == 0:
             continue
         for j in range(width):
             center[j] /= n
         for i in range(first, last):
-            if kept[i]:
+            if count[i]:
+                c = h.dtype.type(count[i])
                 for j in range(width):
-                    part[j] += (h[i, j] - center[j]) ** 2
-        share = n / (count + n)
+                    part[j] += c * (h[i, j] - center[j]) ** 2
+        share = n / (copies + n)
         for j in range(width):
             step = center[j] - mean[j]
             mean[j] += share * step
-            square[j] += part[j] + count * share * step * step
-        count += n
-    return mean.astype(h.dtype), (square / max(count, 1)).astype(h.dtype), count
+            square[j] += part[j] + copies * share * step * step
+        copies += n
+    return mean.astype(h.dtype), (square / max(copies, 1.0)).astype(h.dtype), copies
 
 
 @numba.njit(cache=True, nogil=True)
@@ -191,31 +261,31 @@ def _forward(out, h, weight, bias, mean, variance, eps, least):  # type: ignore[
 
 
 @numba.njit(cache=True, nogil=True)
-def _backward(out, gradient, h, weight, bias, mean, variance, kept, count, eps, least):  # type: ignore[no-untyped-def]
+def _backward(out, gradient, h, weight, bias, mean, variance, count, copies, eps, least):  # type: ignore[no-untyped-def]
     scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
     rows, width = h.shape
     zero, least = h.dtype.type(0), h.dtype.type(least)
     total, centered = np.zeros(width), np.zeros(width)
-    part, centred_part = np.empty(width, h.dtype), np.empty(width, h.dtype)
+    part, centered_part = np.empty(width, h.dtype), np.empty(width, h.dtype)
     for first in range(0, rows, _BLOCK):
         part[:] = 0
-        centred_part[:] = 0
+        centered_part[:] = 0
         for i in range(first, min(first + _BLOCK, rows)):
             for j in range(width):
                 x, g = h[i, j], gradient[i, j]
                 g = g if x * scale[j] + shift[j] > least else zero
                 part[j] += g
-                centred_part[j] += g * (x - mean[j])
+                centered_part[j] += g * (x - mean[j])
         for j in range(width):
             total[j] += part[j]
-            centered[j] += centred_part[j]
-    constant = (total / count).astype(h.dtype)
-    slope = (centered * inverse * inverse / count).astype(h.dtype)
+            centered[j] += centered_part[j]
+    constant = (total / copies).astype(h.dtype)
+    slope = (centered * inverse * inverse / copies).astype(h.dtype)
     for i in range(rows):
-        through = kept[i]
+        c = h.dtype.type(count[i])
         for j in range(width):
             x, g = h[i, j], gradient[i, j]
             g = g if x * scale[j] + shift[j] > least else zero
-            common = constant[j] + slope[j] * (x - mean[j]) if through else zero
+            common = c * (constant[j] + slope[j] * (x - mean[j]))
             out[i, j] = scale[j] * (g - common)
     return (centered * inverse).astype(h.dtype), total.astype(h.dtype)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,24 +11,31 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
-from osan.nn.convolution import (
-    AllConv,
-    ConvName,
-    EdgeRows,
-    MarkedConv,
-    convolve,
-    edge_mark_rows,
-    edge_rows,
-    make_conv,
-    takes_edge_features,
-)
-from osan.nn.mlp import MLP, dropout
+from osan.nn.edges import EdgeRows
+from osan.nn.layers import AllConv, Conv, LayerSpec, MarkedConv, make_layer
+from osan.nn.mlp import dropout
 from osan.nn.norm import Activation, BagBatchNorm
+from osan.nn.options import checked
+from osan.nn.view import View, views
 from osan.words import Neighborhood
 
 
 class Layer(Module):
-    """Convolution, batch norm, activation, dropout, residual; removed copies count in none of them."""
+    """A layer with what surrounds it: edge encoder, batch norm, activation, dropout and residual.
+
+    Parameters
+    ----------
+    conv
+        Called with ``(h, view)``.
+    width
+        The width of the features.
+    edge_encoder
+        From ``batch.edge_attr`` to rows of that width; unused if the layer does not look at edges.
+    edge_mark
+        Whether a learned vector is added to the features of marked edges.
+    norm, activation, dropout, residual
+        What follows the layer.
+    """
 
     def __init__(
         self,
@@ -37,6 +43,7 @@ class Layer(Module):
         width: int,
         *,
         edge_encoder: Module | None = None,
+        edge_mark: bool = False,
         norm: bool = True,
         activation: Activation | None = torch.nn.functional.relu,
         dropout: float = 0.0,
@@ -44,30 +51,33 @@ class Layer(Module):
     ) -> None:
         super().__init__()
         self.conv = conv
-        self.edge_encoder = edge_encoder if takes_edge_features(conv) else None
-        self.edge_mark = Parameter(torch.randn(width)) if self.edge_encoder is not None else None
+        self.edge_encoder = edge_encoder if getattr(conv, "looks_at_edges", False) else None
+        learned = edge_mark and self.edge_encoder is not None
+        self.edge_mark = Parameter(torch.randn(width)) if learned else None
         self.norm = BagBatchNorm(width) if norm else None
         self.activation, self.dropout, self.residual = activation, dropout, residual
 
-    def forward(self, h: Tensor, bag: SubgraphBag, edges: EdgeRows | None, kept: Tensor | None) -> Tensor:
-        """Shape ``[copies, width]`` to the same."""
-        own = None
-        if self.edge_encoder is not None and edges is not None:
-            own = edges.encoded(self.edge_encoder, h.size(1))
-            if bag.edge_mark is not None and self.edge_mark is not None:
-                own = edge_mark_rows(own, bag.edge_mark, self.edge_mark)
-        out = convolve(self.conv, h, bag, own, kept)
-        if out.shape != h.shape:
+    def forward(self, h: Tensor, view: View) -> Tensor:
+        """Shape ``[rows in, width]`` to ``[rows out, width]``."""
+        edges = None
+        if self.edge_encoder is not None and view.edges is not None:
+            edges = view.edges.encoded(self.edge_encoder, h.size(1))
+            if view.edge_mark is not None and self.edge_mark is not None:
+                marks = view.edge_mark.to(self.edge_mark.dtype)[:, None]
+                edges = EdgeRows.one_per_edge(edges.full() + marks * self.edge_mark)
+        out = self.conv(h, view.with_edges(edges))
+        if out.shape != (view.num_rows, h.size(1)):
+            inner = getattr(self.conv, "conv", self.conv)
             raise OsanError(
-                f"conv: {type(self.conv).__name__} must keep the shape {list(h.shape)}, [copies, width], "
-                f"but gave {list(out.shape)}"
+                f"conv: expected {type(inner).__name__} to return shape {[view.num_rows, h.size(1)]}, "
+                f"[copies, width], got {list(out.shape)}"
             )
         if self.norm is not None:
-            out = self.norm(out, kept, self.activation)
+            out = self.norm(out, view.count, self.activation)
         elif self.activation is not None:
             out = self.activation(out)
         out = dropout(out, self.dropout, self.training)
-        return out + h if self.residual else out
+        return out + view.own(h) if self.residual else out
 
 
 class Stack(Module):
@@ -78,29 +88,43 @@ class Stack(Module):
     width, layers
         The width of all features, and the number T of layers.
     conv
-        ``"gin"``, ``"gine"``, ``"gcn"``, ``"pna"``, or a function from the width to a PyG layer.
+        ``"gin"``, ``"gine"``, ``"gcn"``, ``"pna"``, ``"module:name"``, or a function from the width to a
+        layer: any layer of PyG, or one that is called with ``(h, view)``.
     edge_encoder
-        Called once per layer: a module from ``batch.edge_attr`` to rows of that width. An error if no layer
-        looks at edge features.
+        A function that makes an encoder from ``batch.edge_attr`` to rows of that width. It is called once per
+        layer, so each layer has its own. An error if no layer looks at edge features.
+    edge_mark
+        Whether layers that look at edges add a learned vector to the features of marked edges.
     neighborhood
-        The paper's square: ``"edges"`` (N(v)) or ``"all"`` (V(G)), for all layers or one for each.
+        The neighborhood that is aggregated: ``"edges"`` (N(v)) or ``"all"`` (V(G)), for all layers or one for
+        each.
     marked
-        Whether marked and unmarked neighbors are aggregated apart.
+        Whether marked and unmarked neighbors are aggregated separately.
     norm, activation, dropout, residual
-        What each layer has.
+        What follows each layer.
     last_activation
         Whether the last layer has the activation too.
-    options
-        Passed to :func:`osan.nn.convolution.make_conv`: ``hidden``, ``degrees``, ``towers``.
+    hidden, train_eps, degrees, towers
+        Options of the named layers: see :class:`osan.nn.layers.LayerSpec`.
+
+    Examples
+    --------
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> bag = bags.all_subsets(path, k=1)
+    >>> Stack(8, 2)(torch.ones(bag.num_copies, 8), path, bag).shape
+    torch.Size([6, 8])
     """
 
+    @checked()
     def __init__(
         self,
         width: int,
         layers: int,
-        conv: ConvName | Callable[[int], Module] = "gin",
+        conv: Conv = "gin",
         *,
         edge_encoder: Callable[[], Module] | None = None,
+        edge_mark: bool = False,
         neighborhood: Neighborhood | Sequence[Neighborhood] = "edges",
         marked: bool = False,
         norm: bool = True,
@@ -108,45 +132,48 @@ class Stack(Module):
         dropout: float = 0.0,
         residual: bool = False,
         last_activation: bool = True,
-        **options: Any,
+        hidden: int | None = None,
+        train_eps: bool = False,
+        degrees: Tensor | None = None,
+        towers: int = 1,
     ) -> None:
         super().__init__()
         if isinstance(edge_encoder, Module) or not (edge_encoder is None or callable(edge_encoder)):
             raise OsanError(
                 "edge_encoder: expected a function that makes an encoder for each layer, such as "
-                f"lambda: Numerical(3, {width}); got {type(edge_encoder).__name__}"
+                f"lambda: Numerical(3, {width}), got {type(edge_encoder).__name__}"
             )
-        squares = [neighborhood] * layers if isinstance(neighborhood, str) else list(neighborhood)
-        if len(squares) != layers or not set(squares) <= {"edges", "all"}:
+        each = [neighborhood] * layers if isinstance(neighborhood, str) else list(neighborhood)
+        if len(each) != layers or not set(each) <= {"edges", "all"}:
             raise OsanError(
-                f"neighborhood: expected 'edges' or 'all' for each of {layers} layers, got {squares}"
+                f"neighborhood: expected 'edges' or 'all' for each of {layers} layers, got {each}"
             )
-        inner = {"norm": norm, "activation": activation, "edges": edge_encoder is not None, **options}
+        spec = LayerSpec(hidden, norm, activation, train_eps, degrees, towers, edge_encoder is not None)
 
-        def one(square: str) -> Module:
-            if square == "all":
-                hidden = options.get("hidden") or width
-                return AllConv(MLP([width, hidden, width], norm=norm, activation=activation))
+        def one(around: str) -> Module:
+            if around == "all":
+                return AllConv(spec.mlp(width))
             if marked:
-                return MarkedConv(make_conv(conv, width, **inner), make_conv(conv, width, **inner))
-            return make_conv(conv, width, **inner)
+                return MarkedConv(make_layer(conv, width, spec), make_layer(conv, width, spec))
+            return make_layer(conv, width, spec)
 
         self.layers = ModuleList(
             Layer(
-                one(square),
+                one(around),
                 width,
                 edge_encoder=edge_encoder() if edge_encoder is not None else None,
+                edge_mark=edge_mark,
                 norm=norm,
                 activation=activation if last_activation or i + 1 < layers else None,
                 dropout=dropout,
                 residual=residual,
             )
-            for i, square in enumerate(squares)
+            for i, around in enumerate(each)
         )
         if edge_encoder is not None and not self.looks_at_edges:
             raise OsanError(
                 f"edge_encoder: no layer looks at edge features with conv={conv!r} and neighborhood="
-                f"{neighborhood!r}; take conv='gine', 'pna' or a PyG layer with edge_attr on 'edges', or "
+                f"{neighborhood!r}; use conv='gine', 'pna' or a PyG layer with edge_attr on 'edges', or "
                 "leave the encoder out"
             )
 
@@ -156,14 +183,20 @@ class Stack(Module):
         return any(layer.edge_encoder is not None for layer in self.layers)
 
     def forward(self, h: Tensor, batch: Data, bag: SubgraphBag) -> Tensor:
-        """Shape ``[copies, width]`` to the same."""
-        if bag.edge_mark is not None and not self.looks_at_edges:
+        """Run the layers on a bag, shape ``[copies, width]`` to the same."""
+        return self.run(h, self.views(batch, bag))
+
+    def views(self, batch: Data, bag: SubgraphBag) -> Sequence[View]:
+        """What each layer sees of a bag."""
+        if bag.edge_mark is not None and all(layer.edge_mark is None for layer in self.layers):
             raise OsanError(
-                "bag.edge_mark: no layer of this network looks at edges; "
-                "build it with conv='gine' and an edge_encoder"
+                "bag.edge_mark: expected no edge marks, since no layer of this network looks at them, got "
+                "some; build it with conv='gine', an edge_encoder and edge_mark=True"
             )
-        edges = edge_rows(batch, bag) if self.looks_at_edges else None
-        kept = None if bag.layer_weight is None else bag.layer_weight.detach() != 0
-        for layer in self.layers:
-            h = layer(h, bag, edges, kept)
+        return views(batch, bag, len(self.layers), edges=self.looks_at_edges)
+
+    def run(self, h: Tensor, views: Sequence[View]) -> Tensor:
+        """Run each layer on its view, shape ``[rows in, width]`` to ``[rows out of the last, width]``."""
+        for layer, view in zip(self.layers, views, strict=True):
+            h = layer(h, view)
         return h

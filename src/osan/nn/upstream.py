@@ -9,7 +9,8 @@ from torch_geometric.nn import BatchNorm, GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
-from osan.nn.encoders import encoded, warn_unseen
+from osan.nn.encoders import as_encoder, encoded, warn_unseen
+from osan.nn.options import Encoder
 
 
 class Upstream(nn.Module):
@@ -26,26 +27,25 @@ class Upstream(nn.Module):
         Width of the layers, that of the downstream network in the paper.
     edges
         Whether to weigh edges rather than vertices.
-    encoder
-        Module from ``batch.x`` to features of shape ``[vertices, width]``. Without one a ``model`` of your
-        own gets ``batch.x`` itself; the GCN, or a model where there is no ``x``, starts with the same learned
-        features at every vertex, and the GCN warns once if there is an ``x``.
+    vertex_encoder
+        From ``batch.x`` to features of shape ``[vertices, width]``: a module, or a function that makes one.
+        Without it a custom ``model`` gets ``batch.x`` itself. The GCN, or a model if there is no ``x``,
+        starts with the same learned features at every vertex; the GCN warns once if there is an ``x``.
     edge_encoder
-        Module from ``batch.edge_attr`` to ``[edges, width]``, for ``edges=True`` only; without one edge
-        attributes are not used. (:class:`osan.nn.OSAN` takes a function instead, which makes one encoder for
-        each of its layers.)
+        From ``batch.edge_attr`` to ``[edges, width]``, for ``edges=True`` only: a module, or a function that
+        makes one. Without it edge attributes are not used.
     model
-        Any PyG model, called with features and ``edge_index``, instead of the GCN; ``model.out_channels``,
-        where it exists, is taken as its output width.
+        Any PyG model, called with features and ``edge_index``, instead of the GCN. If it has
+        ``out_channels``, that is its output width.
     layers
         Number of GCN layers.
 
     Examples
     --------
     >>> path = Data(x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
-    >>> Upstream(count=5, width=8, encoder=nn.Linear(3, 8))(path).shape
+    >>> Upstream(count=5, width=8, vertex_encoder=nn.Linear(3, 8))(path).shape
     torch.Size([3, 5])
-    >>> Upstream(count=5, width=8, encoder=nn.Linear(3, 8), edges=True)(path).shape
+    >>> Upstream(count=5, width=8, vertex_encoder=nn.Linear(3, 8), edges=True)(path).shape
     torch.Size([4, 5])
     """
 
@@ -55,24 +55,25 @@ class Upstream(nn.Module):
         width: int,
         *,
         edges: bool = False,
-        encoder: nn.Module | None = None,
-        edge_encoder: nn.Module | None = None,
+        vertex_encoder: Encoder | None = None,
+        edge_encoder: Encoder | None = None,
         model: nn.Module | None = None,
         layers: int = 3,
     ) -> None:
         super().__init__()
         if count < 1 or width < 1 or layers < 1:
             given = f"{count!r}, {width!r} and {layers!r}"
-            raise OsanError(f"upstream: count, width and layers must be at least 1, not {given}")
+            raise OsanError(f"upstream: expected count, width and layers of at least 1, got {given}")
         if edge_encoder is not None and not edges:
             raise OsanError(
-                "upstream: edge_encoder is for weights of edges, and vertices are weighed without edge "
-                "attributes; build it with edges=True for an edge policy, or leave the encoder out"
+                "upstream: edge_encoder: expected none, since vertices are weighed without edge attributes, "
+                "got one; build it with edges=True for an edge policy, or leave the encoder out"
             )
         self.width, self.edges = width, edges
         self.given, self.warned = model is not None, False
-        self.encoder, self.edge_encoder = encoder, edge_encoder
-        self.start = nn.Parameter(torch.randn(width)) if encoder is None else None
+        self.vertex_encoder = as_encoder(vertex_encoder, "upstream: vertex_encoder")
+        self.edge_encoder = as_encoder(edge_encoder, "upstream: edge_encoder")
+        self.start = nn.Parameter(torch.randn(width)) if vertex_encoder is None else None
         self.model = _GCN(width, layers) if model is None else model
         features = getattr(self.model, "out_channels", width)
         if edges:
@@ -83,7 +84,7 @@ class Upstream(nn.Module):
 
     def forward(self, batch: Data) -> Tensor:
         """Weights of shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index``."""
-        h = self._encoded(batch)
+        h = self._features(batch)
         h = self.model(h, batch.edge_index)
         if not self.edges:
             return self.out(h)
@@ -93,24 +94,25 @@ class Upstream(nn.Module):
             parts.append(encoded(self.edge_encoder, attributes, "upstream: edge_encoder", self.width))
         return self.out(torch.cat(parts, dim=1))
 
-    def _encoded(self, batch: Data) -> Tensor:
-        if self.encoder is not None:
-            return encoded(self.encoder, _attribute(batch, "x"), "upstream: encoder", self.width)
+    def _features(self, batch: Data) -> Tensor:
+        if self.vertex_encoder is not None:
+            x = _attribute(batch, "x")
+            return encoded(self.vertex_encoder, x, "upstream: vertex_encoder", self.width)
         x = getattr(batch, "x", None)
         if self.given and x is not None and x.numel():
             wanted = getattr(self.model, "in_channels", None)
-            if isinstance(wanted, int) and wanted not in (-1, x.size(-1)):  # PyG's -1: whatever comes
+            if isinstance(wanted, int) and wanted not in (-1, x.size(-1)):  # -1 in PyG: any number
                 raise OsanError(
-                    f"upstream: the model takes {wanted} columns, batch.x of shape {list(x.shape)} has "
-                    f"others; give width={wanted} and encoder=torch.nn.Linear({x.size(-1)}, {wanted}), say"
+                    f"upstream: batch.x: expected {wanted} columns for the model, got shape {list(x.shape)}; "
+                    f"pass width={wanted} and vertex_encoder=torch.nn.Linear({x.size(-1)}, {wanted})"
                 )
             return x
-        self.warned = self.warned or warn_unseen(batch, "encoder", self.width)
+        self.warned = self.warned or warn_unseen(batch, self.width)
         return self.start.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
 
 
 class _GCN(nn.Module):
-    """GCN layers with batch norm and ReLU after each (PyG's own model has neither after the last)."""
+    """GCN layers with batch norm and ReLU after each (PyG's model has neither after the last)."""
 
     def __init__(self, width: int, layers: int) -> None:
         super().__init__()
@@ -118,7 +120,7 @@ class _GCN(nn.Module):
         self.norms = nn.ModuleList(BatchNorm(width, allow_single_element=True) for _ in range(layers))
 
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
-        # The same for all layers, which would each compute it anew.
+        # The same for all layers, each of which would compute it again.
         edge_index, weight = gcn_norm(edge_index, num_nodes=len(h), dtype=h.dtype)
         for conv, norm in zip(self.convs, self.norms, strict=True):
             h = torch.relu(norm(conv(h, edge_index, weight)))
@@ -128,5 +130,5 @@ class _GCN(nn.Module):
 def _attribute(batch: Data, name: str) -> Tensor:
     value = getattr(batch, name, None)
     if value is None:
-        raise OsanError(f"upstream: batch.{name} is missing, but an encoder for it was given")
+        raise OsanError(f"upstream: batch.{name}: expected a tensor for its encoder, got none")
     return value

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.report.frequencies import Frequencies, first_arcs
 from osan.report.palette import shade
 

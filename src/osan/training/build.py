@@ -1,52 +1,70 @@
-"""From settings to a network: downstream, upstream, policy, estimator and noise as one module."""
+"""From settings to a model: downstream, upstream, policy, estimator and noise as one module."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch import nn
 from torch_geometric.nn import GCN, GIN
 
 from osan.bags import whole_graphs
 from osan.data import Features
 from osan.errors import OsanError
-from osan.nn import OSAN, DataDrivenOSAN, EdgeMLP, Output, PolicyNetwork, Upstream, paper_network
-from osan.nn.encoders import encoder
+from osan.nn import ARCHITECTURES, DataDrivenOSAN, FixedBags, Upstream, brings_bags
+from osan.nn.adapter import takes
+from osan.nn.data_driven import Combine
+from osan.nn.encoders import EdgeMLP, encoder
+from osan.nn.layers import looks_at_edges
+from osan.nn.paper import paper_options
+from osan.parts import resolve
 from osan.selection import (
-    IMLE,
-    SIMPLE,
-    AdaptiveIMLE,
+    AUXILIARY_LOSSES,
+    ESTIMATORS,
+    NOISES,
     Estimator,
     Noise,
     Policy,
-    Random,
-    ScoreFunction,
-    StraightThrough,
+    make_estimator,
+    make_noise,
 )
+from osan.selection.auxiliary import AuxiliaryLoss
+from osan.training.models import CustomModel
+from osan.training.options import accepts, share_options
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
 
-Model = DataDrivenOSAN | PolicyNetwork
+# Settings of the network that are arguments of its architecture.
+_NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "residual", "norm")
 
 
-def build(settings: Settings, info: TaskInfo) -> Model:
-    """The network of a run, with fresh weights from torch's global generator."""
-    choice = settings.selection
-    policy = Policy.parse(choice.policy) if choice.policy else None
+def build(settings: Settings, info: TaskInfo) -> nn.Module:
+    """The model of a run, with fresh weights from torch's global generator.
+
+    It is called with a batch and returns an :class:`osan.nn.Output`.
+    """
+    choice, policy = settings.selection, settings.selection.parsed
     network = downstream(settings.network, info, policy)
+    takes_bags = takes(network, "batch", "bag") and not brings_bags(network)
+    if not takes_bags and policy is not None:
+        raise OsanError(
+            f"selection.policy: expected none with architecture {settings.network.architecture!r}, which "
+            f"makes its bags itself, got {choice.policy!r}"
+        )
+    if not takes_bags:
+        return network if brings_bags(network) else CustomModel(network)
     if policy is None:
-        return PolicyNetwork(whole_graphs, network)
-    learned = policy.count != "all" and choice.estimator != "random"
+        return FixedBags(whole_graphs, network)
+    # A custom network need not tell its width.
+    width = int(getattr(network, "width", settings.network.width or 64))
     return DataDrivenOSAN(
-        upstream(settings.network, info, policy, width_of(network)) if learned else None,
+        upstream(settings.network, info, policy, width) if choice.learns else None,
         network,
         policy,
-        estimator=estimator(choice),
-        noise=Noise(choice.noise, choice.noise_scale),
-        auxiliary=None if choice.auxiliary == "none" or not learned else choice.auxiliary,
+        **selection_parts(choice),
+        temperature=choice.temperature,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
@@ -58,42 +76,68 @@ def build(settings: Settings, info: TaskInfo) -> Model:
     )
 
 
-def predict(model: Model, batch: Data) -> tuple[Tensor, Output | None]:
-    """The predictions of either kind of network, and what a data-driven one looked at."""
-    out = model(batch)
-    return (out.prediction, out) if isinstance(out, Output) else (out, None)
+def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> nn.Module:
+    """The downstream network: the architecture with the paper's options (``like``) or general ones.
 
-
-def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> OSAN:
-    """The downstream network: that of the paper for ``like``, or a general one, with the given changes."""
-    given = network.model_dump(exclude={"like", "as_in_code", "upstream", "upstream_layers"})
-    changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+    Options that the settings name must be known to the architecture; the others are left out if it does not
+    take them.
+    """
+    make = resolve(network.architecture, ARCHITECTURES, "network.architecture")
+    given = {name: getattr(network, name) for name in _NAMES if getattr(network, name) is not None}
+    for name in given.keys() - {"width", "layers"}:
+        if not accepts(make, name):
+            raise OsanError(f"network.{name}: the architecture {network.architecture!r} takes no such option")
     if policy is not None and policy.operation == "mark":
-        changes["atomic"] = "unordered"
+        given["atomic"] = "unordered"
     if policy is not None and policy.ordered:
-        changes |= {"rank": "adjacency", "num_ranks": info.num_ranks}
-    degrees = torch.tensor(info.degrees)
-    if network.conv == "pna":
-        if info.edge_features is None:
-            raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
-        changes["degrees"] = degrees
-    if network.like is not None:
-        return paper_network(
-            network.like,
-            info.num_targets,
-            vertex_features=described(info.vertex_features),
-            edge_features=None if info.edge_features is None else described(info.edge_features),
-            degrees=degrees,
-            as_in_code=network.as_in_code,
-            **changes,
-        )
+        given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
+    given |= share_options(network.options, {"network": make}, "network.options")["network"]
+    options = _paper_options(network, info, given) if network.like else _general_options(info, given)
+    sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
+    options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
+    return _made(make, network.architecture, *sizes, **options)
+
+
+def _general_options(info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of a network without ``like``."""
     edges = info.edge_features
-    conv = changes.pop("conv", "gin" if edges is None else "gine")
-    width, layers = changes.pop("width", 64), changes.pop("layers", 4)
-    if edges is not None and conv in ("gine", "pna"):
-        changes["edge_encoder"] = partial(EdgeMLP, described(edges), width)
-    vertices = encoder(described(info.vertex_features), width)
-    return OSAN(width, layers, info.num_targets, conv=conv, vertex_encoder=vertices, **changes)
+    options = {"width": 64, "layers": 4, "conv": "gin" if edges is None else "gine", **given}
+    conv, width = options["conv"], options["width"]
+    if conv == "pna":
+        if edges is None:
+            raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
+        options["degrees"] = torch.tensor(info.degrees)
+    if edges is not None and looks_at_edges(conv, width):
+        options["edge_encoder"] = partial(EdgeMLP, described(edges), width)
+    return {"vertex_encoder": encoder(described(info.vertex_features), width), **options}
+
+
+def _paper_options(network: NetworkSettings, info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the paper's network for ``like``, with changes."""
+    if network.conv == "pna" and info.edge_features is None:
+        raise OsanError(f"network.conv: pna looks at edge features, but {info.dataset} has none; use gin")
+    return paper_options(
+        str(network.like),
+        vertex_features=described(info.vertex_features),
+        edge_features=None if info.edge_features is None else described(info.edge_features),
+        degrees=torch.tensor(info.degrees),
+        as_in_code=network.as_in_code,
+        **given,
+    )
+
+
+def _made(make: Callable[..., Any], name: str, *sizes: int, **options: Any) -> nn.Module:
+    """The network that an architecture makes; wrong options are errors that name the setting."""
+    try:
+        network = make(*sizes, **options)
+    except (OsanError, TypeError) as error:
+        raise OsanError(f"network: the architecture {name!r} cannot be built ({error})") from error
+    if not isinstance(network, nn.Module):
+        raise OsanError(
+            f"network.architecture: expected a function that returns a module, got {type(network).__name__} "
+            f"from {name!r}"
+        )
+    return network
 
 
 def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: int) -> Upstream:
@@ -109,37 +153,62 @@ def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: in
         int(policy.count),
         width,
         edges=edges,
-        encoder=encoder(described(info.vertex_features), width),
+        vertex_encoder=encoder(described(info.vertex_features), width),
         edge_encoder=None if of_edges is None else encoder(described(of_edges), width),
         model=model,
         layers=network.upstream_layers,
     )
 
 
-def estimator(choice: SelectionSettings) -> Estimator:
-    """The gradient estimator of that name."""
+class Parts(TypedDict):
+    """The arguments of :class:`osan.nn.DataDrivenOSAN` that can be custom parts."""
+
+    estimator: Estimator
+    noise: Noise
+    auxiliary: AuxiliaryLoss | str | None
+
+
+def selection_parts(choice: SelectionSettings) -> Parts:
+    """Estimator, noise and auxiliary loss by their names; every option goes to the parts that take it."""
+    made = resolve(choice.estimator, ESTIMATORS, "selection.estimator")
+    losses = {"none": None, **AUXILIARY_LOSSES}
+    loss: AuxiliaryLoss | None = resolve(choice.auxiliary, losses, "selection.auxiliary")
+    noise = resolve(choice.noise, NOISES, "selection.noise")
+    takers = {"estimator": made, "noise": noise, **({} if loss is None else {"auxiliary": loss})}
+    shares = share_options(choice.options, takers, "selection.options")
+    options = shares["estimator"]
     if choice.estimator == "imle":
-        return IMLE(choice.lam, choice.draws)
-    if choice.estimator == "adaptive-imle":
-        return AdaptiveIMLE(samples=choice.draws)
-    others: dict[str, type[Estimator]] = {
-        "simple": SIMPLE,
-        "straight-through": StraightThrough,
-        "score-function": ScoreFunction,
-        "random": Random,
-    }
-    return others[choice.estimator]()
+        options = {"lam": choice.lam, "samples": choice.draws, **options}
+    elif choice.estimator == "adaptive-imle":
+        options = {"samples": choice.draws, **options}
+    auxiliary: AuxiliaryLoss | str | None = choice.auxiliary if choice.learns and loss is not None else None
+    if auxiliary is not None and shares["auxiliary"]:
+        auxiliary = partial(cast(AuxiliaryLoss, loss), **shares["auxiliary"])
+    try:
+        return {
+            "estimator": make_estimator(choice.estimator, **options),
+            "noise": _noise(choice.noise, choice.noise_scale, shares["noise"]),
+            "auxiliary": auxiliary,
+        }
+    except OsanError as error:
+        raise OsanError(f"selection.{error}") from error
 
 
 def evaluation_noise(choice: SelectionSettings) -> Noise | None:
-    """The noise of validation and test, where it is not that of training."""
+    """The noise of validation and test; ``None`` if it is the noise of training."""
     if choice.evaluation_noise is None:
         return None
-    return Noise(choice.evaluation_noise, choice.evaluation_noise_scale)
+    return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
 
 
-def combine(choice: SelectionSettings, info: TaskInfo) -> Any:
-    """How samples are joined: by a vote where the accuracy of one target counts, else by their mean."""
+def _noise(name: str, scale: float, options: dict[str, Any]) -> Noise:
+    # A custom noise may have a scale already.
+    part = partial(resolve(name, NOISES, "noise"), **options) if options else name
+    return make_noise(part, None if scale == 1 else scale)
+
+
+def combine(choice: SelectionSettings, info: TaskInfo) -> Combine:
+    """How samples are joined: by a vote if the metric is the accuracy of one target, else by their mean."""
     can_vote = info.kind == "multiclass" or (info.kind == "binary" and len(info.targets) == 1)
     if choice.combine == "vote" and not can_vote:
         raise OsanError(
@@ -154,8 +223,3 @@ def combine(choice: SelectionSettings, info: TaskInfo) -> Any:
 def described(features: Features) -> tuple[int, ...] | int:
     """Features as the encoders take them: sizes of integer columns, or a number of real ones."""
     return features.sizes if features.categorical else features.width
-
-
-def width_of(network: OSAN) -> int:
-    """The width of all features of a network."""
-    return int(network.inner.out_width // (2 if network.inner.set2set is not None else 1))

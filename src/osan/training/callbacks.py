@@ -1,4 +1,4 @@
-"""What happens between epochs: early stopping, best weights, the file of metrics, checkpoints, progress."""
+"""Callbacks between epochs: early stopping, best weights, the file of metrics, checkpoints, progress."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Any
 
 from lightning.pytorch import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.loggers import CSVLogger, Logger
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.training.evaluation import predictions
+from osan.training.evaluation import predict
 from osan.training.folder import CHECKPOINT, METRICS, write_bytes
 from osan.training.module import Learner
 from osan.training.scores import score
 
-# The metric of the watched test split; not "test_" and its name, so that nobody takes it for the result.
+# The metric of the watched test split. Not "test_" and its name: it is not the result.
 TEST_COLUMN = "watched_test"
 
 
 class Patience(EarlyStopping):
-    """Stop when the validation metric has not improved for a while, but not before the least epoch."""
+    """Stop when the validation metric has not improved for a while, but not before ``min_epochs``."""
 
     def __init__(self, monitor: str, mode: str, patience: int, min_epochs: int) -> None:
         super().__init__(monitor, mode=mode, patience=patience, check_on_train_epoch_end=False)
@@ -31,7 +32,7 @@ class Patience(EarlyStopping):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         super().on_validation_end(trainer, pl_module)
-        # Lightning would remember the wish to stop and follow it later, whatever improves meanwhile.
+        # Otherwise Lightning remembers the request and stops later, even if the metric improves meanwhile.
         if trainer.current_epoch + 1 < self.min_epochs:
             trainer.should_stop = False
 
@@ -59,7 +60,7 @@ class Best(Callback):
 
 
 class History(Callback):
-    """``metrics.csv``: a line per epoch, with the numbers of a continued run as if it had never stopped.
+    """``metrics.csv``: one line per epoch; a resumed run continues it as if it had never stopped.
 
     ``watched`` is a test split whose metric is recorded as well, outside the measured time.
     """
@@ -68,6 +69,15 @@ class History(Callback):
         self.file, self.watched = folder / METRICS, watched
         self.rows: list[dict[str, float]] = []
         self.start = 0.0
+
+    def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not (isinstance(pl_module, Learner) and trainer.is_global_zero):
+            return
+        for logger in trainer.loggers:
+            logger.log_hyperparams(pl_module.settings.model_dump(exclude_none=True))
+            # It starts a new file; the others go on.
+            for row in self.rows if isinstance(logger, CSVLogger) else ():
+                _log(logger, row)
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.start = time.perf_counter()
@@ -84,15 +94,17 @@ class History(Callback):
             "upstream_lr": rates[-1] if len(rates) > 1 else 0.0,
             "seconds": round(time.perf_counter() - self.start, 4),
         }
-        if pl_module.learns_selection:
+        if pl_module.learns:
             row["gradients"] = pl_module.gradient_share()
         if self.watched is not None:
             info, size = pl_module.info, pl_module.settings.training.batch_size
-            prediction = predictions(pl_module, self.watched, size)
+            prediction = predict(pl_module, self.watched, size)
             row[TEST_COLUMN] = float(score(prediction, self.watched.y, info.kind, info.metric))
         self.rows.append(row)
         if trainer.is_global_zero:
             self.write()
+            for logger in trainer.loggers:
+                _log(logger, row)
 
     def write(self) -> None:
         """Write all rows; the file is whole at any moment."""
@@ -121,10 +133,15 @@ class History(Callback):
         self.rows = state_dict["rows"]
 
 
-class Perfect(Callback):
-    """Stop when nothing can improve any more: the first of equally good epochs is the one that is kept.
+def _log(logger: Logger, row: dict[str, float]) -> None:
+    logger.log_metrics(row, step=int(row["epoch"]))
+    logger.save()
 
-    Where a test split is watched, its metric has to be perfect, too. Comes after ``History``.
+
+class Perfect(Callback):
+    """Stop when nothing can improve any more, since the first of equally good epochs is kept.
+
+    If a test split is watched, its metric has to be perfect as well. Comes after ``History``.
     """
 
     def __init__(self, best: Best, history: History, direction: str) -> None:
@@ -137,9 +154,9 @@ class Perfect(Callback):
 
 
 class Saver(Callback):
-    """Writes ``checkpoint.ckpt`` after an epoch, not more often than asked for, and after the last one.
+    """Writes ``checkpoint.ckpt`` after an epoch, not more often than every ``seconds``, and after the last.
 
-    It has to be the last callback, so that the others have taken note of the epoch.
+    It has to be the last callback, so that the others have seen the epoch.
     """
 
     def __init__(self, folder: Path, seconds: float) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import io
 import tomllib
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.fabric.plugins import CheckpointIO
+from torch import nn
 
 from osan.data import Task
 from osan.errors import OsanError
@@ -21,7 +23,7 @@ class SafeCheckpointIO(CheckpointIO):
     """How Lightning writes and reads checkpoints here."""
 
     def save_checkpoint(self, checkpoint: dict[str, Any], path: Any, storage_options: Any = None) -> None:
-        """Write a checkpoint; if that fails, the one before is still there."""
+        """Write a checkpoint; if that fails, the previous one stays."""
         stream = io.BytesIO()
         torch.save(checkpoint, stream)
         write_bytes(Path(path), stream.getvalue())
@@ -29,7 +31,7 @@ class SafeCheckpointIO(CheckpointIO):
     def load_checkpoint(
         self, path: Any, map_location: Any = None, weights_only: bool | None = True
     ) -> dict[str, Any]:
-        """Read a checkpoint, whatever ``weights_only`` says without building any object of a user's class."""
+        """Read a checkpoint; always with ``weights_only``, so no user class is instantiated."""
         return read_checkpoint(Path(path))
 
     def remove_checkpoint(self, path: Any) -> None:
@@ -38,7 +40,7 @@ class SafeCheckpointIO(CheckpointIO):
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
-    """The content of a checkpoint; a damaged one is an error that says what to do."""
+    """The content of a checkpoint; a damaged one is an error with advice."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on damaged files torch warns of odd pickle protocols
@@ -60,13 +62,29 @@ def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -
     made = validated(tomllib.loads(checkpoint["settings"]), str(path))
     different = settings.differences(made)
     if different:
-        raise OsanError(f"{path} is of a run with other settings: {'; '.join(different[:5])}")
+        raise OsanError(f"{path} belongs to a run with other settings: {'; '.join(different[:5])}")
+
+
+def check_model(path: Path, checkpoint: dict[str, Any], module: nn.Module) -> None:
+    """Raise if a checkpoint was made with another model, custom or of another version."""
+    now, stored = module.state_dict(), checkpoint["state_dict"]
+    names = now.keys() | stored.keys()
+    different = [name for name in names if _shape(now, name) != _shape(stored, name)]
+    if different:
+        raise OsanError(
+            f"{path} holds another model: {min(different)} and {len(different) - 1} others differ; "
+            "train again in another folder"
+        )
+
+
+def _shape(state: Mapping[str, Any], name: str) -> object:
+    return state[name].shape if name in state else None
 
 
 def check_data(path: Path, checkpoint: dict[str, Any], task: Task) -> None:
-    """Raise if a checkpoint was made with other data; one from before this was noted is taken as it is."""
+    """Raise if a checkpoint was made with other data. Old checkpoints without a fingerprint pass."""
     if not task.is_that_of(checkpoint.get("data", "")):
         raise OsanError(
-            f"{task.name} is not what it was when {path} was written: other targets, graphs or splits; "
-            "put back the data of then, or train in another folder"
+            f"{task.name} is not what it was when {path} was written: targets, graphs or splits differ; "
+            "restore the data, or train in another folder"
         )

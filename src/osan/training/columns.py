@@ -1,4 +1,4 @@
-"""What is predicted, as named columns: the same in a run's ``predictions.csv`` and in ``osan predict``."""
+"""Predictions as named columns: the same in the ``predictions.csv`` of a run and for new data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.nn import DataDrivenOSAN
 from osan.training.folder import write_bytes
 from osan.training.module import Learner
 from osan.training.tasks import TaskInfo
@@ -21,22 +20,22 @@ from osan.training.tasks import TaskInfo
 def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[list[str], Tensor]:
     """Names and values, the latter of shape ``[graphs, columns]``.
 
-    For each target ``predicted_NAME``, in its unit; for classes ``probability_NAME`` (of class 1, or of each
-    class). It is what is scored, or the probability behind it. ``..._spread`` is the standard deviation over
-    the perturbed samples of the same. Where samples vote, the mean of their outputs gives the probability,
-    and ``votes_NAME`` is the share of votes, which is scored.
+    Each target has a column ``predicted_NAME``, in its unit; classes have ``probability_NAME`` (of class 1,
+    or of each class). Scores are computed from these predictions, or from the logits behind the
+    probabilities. ``..._spread`` is the standard deviation over the perturbed samples. If samples vote, the
+    probability is that of their mean output, and ``votes_NAME`` is the share of votes, which is scored.
 
     Parameters
     ----------
     learner
         The trained network.
     joined, each
-        Its predictions, and those of every sample; see :func:`~osan.training.evaluation.joined_and_each`.
+        Its predictions, and those of every sample; see :func:`~osan.training.evaluation.predict_samples`.
     """
     info, model = learner.info, learner.model
     classes = info.kind == "multiclass"
     names = info.class_names if classes else info.targets
-    votes = isinstance(model, DataDrivenOSAN) and model.combine == "vote"
+    votes = getattr(model, "combine", "mean") == "vote"
     word = "predicted" if info.kind == "regression" else "probability"
     of_samples = meaning(each, info)
     values = {
@@ -51,9 +50,9 @@ def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[l
 
 
 def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:
-    """What a network's output says: the number itself, or the probabilities behind logits.
+    """The meaning of a network's output: the number itself, or the probabilities behind logits.
 
-    Double precision keeps large logits apart, and with them the order that ROC-AUC looks at.
+    Double precision keeps large logits distinct, and with them the order that ROC-AUC depends on.
     """
     if info.kind == "regression":
         return prediction
@@ -62,7 +61,7 @@ def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:
 
 
 def numbered(names: Sequence[str], taken: Collection[str]) -> list[str]:
-    """The names, or all with the first number behind them with which none is taken.
+    """The names; if one is taken, all with the first number appended for which none is.
 
     >>> numbered(["a", "b"], taken={"b", "a_2"})
     ['a_3', 'b_3']
@@ -75,7 +74,7 @@ def numbered(names: Sequence[str], taken: Collection[str]) -> list[str]:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """The names, with a number behind those that have come before.
+    """The names, with a number appended to repeated ones.
 
     >>> distinct(["a", "b", "a"])
     ['a', 'b', 'a_2']
@@ -93,7 +92,7 @@ def write_predictions(
     info: TaskInfo,
     lines: Sequence[int] = (),
 ) -> None:
-    """A line per graph: its place in the dataset (and line in its table), its targets, what is predicted."""
+    """Write one line per graph: its index in the dataset (and line in its table), targets, predictions."""
     if info.kind == "multiclass":
         names = ["class"]
         targets = [[info.class_names[i]] for i in graphs.y.tolist()]
@@ -109,7 +108,7 @@ def write_predictions(
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> None:
-    """Write a table, whole or not at all; every digit of a number."""
+    """Write a table, whole or not at all, with every digit of a number."""
     stream = io.StringIO()
     writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
     writer.writerow(header)

@@ -1,4 +1,4 @@
-"""Predictions of a whole split, their scores, and how long inference takes."""
+"""Predictions of a whole split, their scores, and inference times."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset, FlatLoader
-from osan.nn import DataDrivenOSAN
 from osan.selection import Noise, agreement
-from osan.training.build import predict
 from osan.training.module import Learner
 from osan.training.scores import score
 from osan.training.tasks import TaskInfo
@@ -23,14 +21,15 @@ REPEATS = 5
 
 @contextmanager
 def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None = None) -> Iterator[None]:
-    """Evaluation mode without gradients, with another number of samples or other noise if asked for."""
+    """Evaluation mode without gradients, optionally with another number of samples or other noise."""
     model, training = learner.model, learner.training
     learner.eval()
-    before: dict[str, Any] = {}
-    if isinstance(model, DataDrivenOSAN):
-        before = {"samples": model.samples, "evaluation_noise": model.evaluation_noise}
-        model.samples = model.samples if samples is None else samples
-        model.evaluation_noise = model.evaluation_noise if noise is None else noise
+    wanted = {"samples": samples, "evaluation_noise": noise}
+    # A model that draws nothing has neither.
+    wanted = {name: value for name, value in wanted.items() if value is not None and hasattr(model, name)}
+    before = {name: getattr(model, name) for name in wanted}
+    for name, value in wanted.items():
+        setattr(model, name, value)
     try:
         with torch.inference_mode():
             yield
@@ -40,7 +39,7 @@ def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None
             setattr(model, name, value)
 
 
-def predictions(
+def predict(
     learner: Learner,
     graphs: FlatDataset,
     batch_size: int,
@@ -54,8 +53,8 @@ def predictions(
     return torch.cat(parts)
 
 
-def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
-    """What :func:`predictions` gives, and the predictions of every perturbed sample on its own.
+def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+    """The result of :func:`predict`, and the predictions of every perturbed sample.
 
     In the unit of the targets, of shapes ``[graphs, targets]`` and ``[samples, graphs, targets]``. A network
     that sees the whole graph, or all subgraphs, has one sample.
@@ -64,10 +63,9 @@ def joined_and_each(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     joined, parts = [], []
     with evaluating(learner):
         for batch in FlatLoader(graphs, batch_size):
-            first, out = predict(learner.model, batch.to(device))
-            each = torch.stack(out.each if out is not None else (first,))
-            joined.append(learner.renormalized(first).cpu())
-            parts.append(learner.renormalized(each).cpu())
+            out = learner.look(batch.to(device))
+            joined.append(learner.renormalized(out.prediction).cpu())
+            parts.append(learner.renormalized(torch.stack(out.each)).cpu())
     return torch.cat(joined), torch.cat(parts, dim=1)
 
 
@@ -80,11 +78,11 @@ def sample_agreement(
 ) -> float | None:
     """Cohen's kappa between the choices of different samples, see :func:`osan.selection.agreement`.
 
-    0 means that noise alone decides which subgraphs are looked at, 1 that they are always the same. ``None``
-    where nothing is learned, or where there is no choice.
+    0 means that noise alone decides which subgraphs are chosen, 1 that they are always the same. ``None`` if
+    nothing is learned, or nothing can be chosen.
     """
-    model = learner.model
-    if not (isinstance(model, DataDrivenOSAN) and learner.learns_selection):
+    model: Any = learner.model
+    if not learner.learns:
         return None
     device = next(model.parameters()).device
     excess = most = 0.0
@@ -97,9 +95,9 @@ def sample_agreement(
 
 
 def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
-    """The metric with every sample of every graph counted on its own; ``None`` for a single sample.
+    """The metric with every sample of every graph as a separate prediction; ``None`` for a single sample.
 
-    The authors' code concatenates the passes over the test split in this way, instead of joining them.
+    The authors' code concatenates the passes over the test split in this way.
     """
     samples = len(each)
     if samples == 1:
@@ -109,7 +107,7 @@ def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
 
 
 def scores(prediction: Tensor, y: Tensor, info: TaskInfo) -> dict[str, float]:
-    """The metric of the task and, where they can be computed, the others that suit it."""
+    """The metric of the task and, if they can be computed, the others for its kind."""
     out = {info.metric: float(score(prediction, y, info.kind, info.metric))}
     for name in info.metrics[1:]:
         try:
@@ -132,7 +130,7 @@ def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) ->
             total = torch.zeros((), device=device)
             for batch in FlatLoader(graphs, batch_size):
                 moved = batch.to(device)
-                total += learner.losses(predict(learner.model, moved)[0], moved.y).sum()
+                total += learner.losses(learner.look(moved).prediction, moved.y).sum()
             total.item()  # waits for the device
             times.append(round(time.perf_counter() - start, 6))
     return times

@@ -21,16 +21,23 @@ from lightning.pytorch.utilities import rank_zero_only
 
 from osan.data import FlatLoader, Task
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
-from osan.training.checkpoint import SafeCheckpointIO, check_data, check_settings, read_checkpoint
+from osan.training.checkpoint import (
+    SafeCheckpointIO,
+    check_data,
+    check_model,
+    check_settings,
+    read_checkpoint,
+)
 from osan.training.folder import CHECKPOINT, ENVIRONMENT, environment, write_json
+from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
 from osan.training.module import Learner
-from osan.training.settings import Settings
+from osan.training.settings import CUSTOM, Settings
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What training leaves: the trainer, the best weights and the numbers of every epoch."""
+    """The outcome of training: the trainer, the best weights and the numbers of every epoch."""
 
     trainer: Trainer
     best: Best
@@ -46,9 +53,9 @@ def fit(
     progress: bool = False,
     extra: Sequence[Callback] = (),
 ) -> Fitted:
-    """Train to the end, from the checkpoint in the folder if there is one and ``resume`` says so.
+    """Train to the end; with ``resume`` from the checkpoint in the folder, if there is one.
 
-    ``extra`` callbacks come last in line.
+    ``extra`` callbacks come last.
     """
     keep_freed_memory()
     training, machine = learner.settings.training, learner.settings.machine
@@ -57,7 +64,8 @@ def fit(
         state = read_checkpoint(checkpoint)
         check_settings(checkpoint, state, learner.settings)
         check_data(checkpoint, state, task)
-    rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # once it is clear that the run goes on
+        check_model(checkpoint, state, learner)
+    rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # now that the run goes on for sure
     best = Best(learner.monitor, task.direction)
     history = History(folder, task.test if training.watch_test else None)
     callbacks: list[Callback] = [best, history, Perfect(best, history, task.direction)]
@@ -66,6 +74,7 @@ def fit(
     if training.patience is not None:
         callbacks.append(Patience(learner.monitor, task.direction, training.patience, training.min_epochs))
     saver = Saver(folder, machine.checkpoint_seconds)
+    name = f"{learner.settings.name or 'run'}/seed-{learner.settings.seed}"
     with _quiet():
         trainer = Trainer(
             accelerator=machine.accelerator,
@@ -75,7 +84,8 @@ def fit(
             max_epochs=training.epochs,
             callbacks=[*callbacks, saver, *extra],
             plugins=[SafeCheckpointIO()],
-            logger=False,
+            logger=make_loggers(machine.loggers, folder, name) or False,
+            precision=training.precision,
             enable_checkpointing=False,
             enable_progress_bar=False,
             enable_model_summary=False,
@@ -108,17 +118,28 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
 
 
 def _strategy(settings: Settings) -> Any:
-    """One process, or DDP; some parameters (of marks, say) get no gradient in some networks."""
+    """One process, or DDP."""
     world = settings.machine.devices * settings.machine.nodes
     if world == 1 and int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return "auto"
     on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
-    return DDPStrategy(find_unused_parameters=True, process_group_backend="gloo" if on_cpu else "nccl")
+    return DDPStrategy(
+        find_unused_parameters=has_custom_parts(settings),
+        process_group_backend="gloo" if on_cpu else "nccl",
+    )
+
+
+def has_custom_parts(settings: Settings) -> bool:
+    """Whether a run has parts that osan does not know, so that some parameters may get no gradient."""
+    network, choice = settings.network, settings.selection
+    names = (network.conv, network.readout, choice.policy, choice.estimator, choice.noise, choice.auxiliary)
+    custom = network.architecture == CUSTOM or ":" in network.architecture
+    return custom or any(":" in name for name in names if name is not None)
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Lightning's hints off the terminal; what matters comes as an error."""
+    """Keep Lightning's hints off the terminal; problems are errors."""
     logger = logging.getLogger("lightning.pytorch")
     level = logger.level
     logger.setLevel(logging.ERROR)

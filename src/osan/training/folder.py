@@ -1,9 +1,9 @@
-"""The folder of a run: which files it has, and how they are written and read.
+"""The folder of a run: its files, and how they are written and read.
 
 ``settings.toml``, ``environment.json``, ``metrics.csv`` (a line per epoch), ``checkpoint.ckpt`` (to resume),
 then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split) and,
-last of all, ``result.json``: a run is finished if and only if that file is there. ``failed.json`` says why a
-run failed.
+last of all, ``result.json``: a run is finished if and only if that file exists. ``failed.json`` holds the
+reason of a failure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from typing import Any
 from osan import __version__
 from osan.errors import OsanError
 from osan.files import written_whole
-from osan.training.settings import Settings, read_settings
+from osan.training.settings import Settings
+from osan.training.settings_files import read_settings
 
 try:
     import fcntl
@@ -47,13 +48,13 @@ _PACKAGES = (
 
 @dataclass(frozen=True)
 class Result:
-    """What ``result.json`` holds.
+    """The content of ``result.json``.
 
     ``value`` is the metric on the test split, ``validation`` the best one on the validation split, reached
     after epoch ``best_epoch`` (from 0); ``scores`` has every metric of the task on the test split, and
     ``test_seconds`` the times of five passes over it. ``best_test`` is the best metric on the test split over
-    all epochs, where it was watched: what a protocol reports that selects the epoch by it. ``separate``
-    is the metric with every perturbed sample counted on its own, where there are several (the authors' way).
+    all epochs, if it was watched: protocols that select the epoch by it report this. ``separate`` is the
+    metric with every perturbed sample as a separate prediction, if there are several (the authors' way).
     """
 
     key: str
@@ -86,7 +87,7 @@ def read_result(folder: Path) -> Result | None:
     names = [field.name for field in fields(Result)]
     missing = [name for name in names if name not in content and name not in ("best_test", "separate")]
     if missing:
-        raise OsanError(f"{path}: not a result of osan, it lacks {', '.join(missing)}")
+        raise OsanError(f"{path}: expected a result of osan, got one without {', '.join(missing)}")
     return Result(**{name: content[name] for name in names if name in content})
 
 
@@ -103,7 +104,7 @@ def settings_of(folder: Path) -> Settings:
 
 
 def environment() -> dict[str, Any]:
-    """Versions, platform and threads: what a run depends on besides its settings."""
+    """Versions, platform and threads: everything a run depends on besides its settings."""
     import torch
 
     versions = {"osan": __version__, "python": platform.python_version()}
@@ -126,7 +127,7 @@ def environment() -> dict[str, Any]:
 def locked(folder: Path) -> Iterator[None]:
     """Keep other processes from training in the same folder; the lock ends with the process, however it ends.
 
-    Where the system has no such locks (Windows, some network drives), nothing is kept from anything.
+    Systems without such locks (Windows, some network drives) do not lock anything.
     """
     if fcntl is None:
         yield

@@ -1,4 +1,4 @@
-"""Freed memory stays with the process, for the next training step."""
+"""Keep freed memory in the process, for the next training step."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def keep_freed_memory() -> bool:
     """Let glibc reuse the memory of freed tensors rather than give it back to the system at once.
 
     By default every tensor above 32 MB is mapped anew and its pages are cleared on first touch, which can
-    take a third of a training step on large bags (``benchmarks/bags.py``). The price is memory: what was
-    needed once stays with the process. PyTorch's allocators do the same on other devices.
+    take a third of a training step on large bags (``benchmarks/bags.py``). The price is memory: the process
+    does not shrink any more. PyTorch's allocators do the same on other devices.
 
     Returns
     -------
     bool
-        Whether the C library took the wish; others than glibc may not know it, and nothing changes.
+        Whether the C library complied; libraries other than glibc may not know the option.
 
     Examples
     --------

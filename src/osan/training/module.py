@@ -2,64 +2,75 @@
 
 from __future__ import annotations
 
+import copy
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from lightning.pytorch import LightningModule
-from torch import Tensor
-from torch.optim import Adam
+from torch import Tensor, nn
+from torch.optim import Optimizer
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
 from osan.data.loader import mix_seed
 from osan.errors import OsanError
-from osan.nn import DataDrivenOSAN
+from osan.nn import Output
+from osan.parts import resolve
 from osan.selection.ground import GroundSet
-from osan.training.build import Model, predict
+from osan.training.optimizers import OPTIMIZERS, make_optimizer
+from osan.training.options import share_options
+from osan.training.schedules import SCHEDULES, Moment, make_schedule
 from osan.training.scores import Score, losses_per_graph
-from osan.training.settings import Settings, TrainingSettings
+from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
 
-
-def decay_factor(training: TrainingSettings, epoch: int) -> float:
-    """What the downstream learning rate is multiplied by in an epoch (from 0).
-
-    >>> decay_factor(TrainingSettings(decay=0.5, milestones=[2, 4]), 3)
-    0.5
-    >>> [decay_factor(TrainingSettings(decay=0.5, decay_every=2), epoch) for epoch in range(5)]
-    [1.0, 1.0, 0.5, 0.5, 0.25]
-    """
-    if training.decay_every is not None:
-        return float(training.decay ** (epoch // training.decay_every))
-    return float(training.decay ** sum(epoch >= milestone for milestone in training.milestones))
+_HALF = (torch.float16, torch.bfloat16)
 
 
 class Learner(LightningModule):
-    """Trains a network of :func:`~osan.training.build.build`.
+    """Trains a model of :func:`~osan.training.build.build`, or a custom one of the same kind.
 
     Everything random in an epoch follows from the seed and the number of the epoch, and so do the learning
-    rates; what was drawn before does not matter. That is what makes a continued run equal to one that never
-    stopped.
+    rates; what was drawn before does not matter. This makes a resumed run equal to one that never stopped.
 
     Parameters
     ----------
     model
-        The network.
+        Called with a batch, it returns an :class:`osan.nn.Output`; ``model.learns`` tells whether it learns
+        which subgraphs to choose. The parameters of ``model.upstream``, if it exists, have the learning rate
+        of the upstream network.
     settings, info
         Those that it was built from.
     """
 
-    def __init__(self, model: Model, settings: Settings, info: TaskInfo) -> None:
+    def __init__(self, model: nn.Module, settings: Settings, info: TaskInfo) -> None:
         super().__init__()
         self.model, self.settings, self.info = model, settings, info
         self.scale = info.normalization
         self.score = Score(info.kind, info.metric)
-        chosen = settings.training.loss
+        training = settings.training
+        chosen = training.loss
         self.loss = chosen if chosen != "auto" else "mse" if info.metric == "rmse" else "mae"
         self.monitor = f"val_{info.metric}"
+        parts = {
+            "optimizer": resolve(training.optimizer, OPTIMIZERS, "training.optimizer"),
+            "schedule": resolve(training.schedule, SCHEDULES, "training.schedule"),
+        }
+        shares = share_options(training.options, parts, "training.options")
+        self.optimizer_options = shares["optimizer"]
+        given: dict[str, Any] = {"warmup": training.warmup} if training.warmup else {}
+        if training.schedule == "steps":
+            given |= training.model_dump(include={"decay", "milestones", "decay_every"})
+        self.schedule = make_schedule(training.schedule, given, shares["schedule"])
+        if training.precision == "64":
+            self.double()  # Lightning would restore a checkpoint first, in fewer digits
+        # The validation metric after each epoch so far.
+        self.values: list[float] = []
         self.total, self.graphs = torch.zeros(()), 0
         # Pairs of a graph and a subgraph in this epoch, and those whose weights got a gradient.
         self.pairs, self.moved = 0, torch.zeros(())
@@ -67,31 +78,49 @@ class Learner(LightningModule):
     def forward(self, batch: Data) -> Tensor:
         """Predictions, shape ``[graphs, targets]``, in the unit of the targets.
 
-        For classes logits; where the samples of evaluation vote, shares of votes instead, for a single binary
-        target less 1/2, so that the sign decides in either case.
+        For classes they are logits. If the samples of evaluation vote, they are shares of votes instead, for
+        a single binary target minus 1/2, so that the sign decides in either case.
         """
-        return self.renormalized(predict(self.model, batch)[0])
+        return self.renormalized(self.look(batch).prediction)
+
+    def look(self, batch: Data) -> Output:
+        """What the model makes of a batch, in the precision of the settings.
+
+        In evaluation mode, bags that are drawn at random depend on the seed and the graphs of the batch.
+        """
+        with self._precision():
+            if self.settings.training.precision == "64":
+                batch = copy.copy(batch).apply(lambda t: t.double() if t.is_floating_point() else t)
+            if self.training:
+                return self.model(batch)
+            first = getattr(batch, "graph_id", None)
+            with torch.random.fork_rng(devices=[]):
+                torch.manual_seed(mix_seed(self.settings.seed, 0 if first is None else int(first[0])))
+                return self.model(batch)
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """What the network looks at, see :meth:`osan.nn.DataDrivenOSAN.explain`."""
-        if not isinstance(self.model, DataDrivenOSAN):
-            raise OsanError("the run has no policy (selection.policy is empty), so nothing is chosen in it")
-        return self.model.explain(batch, samples)
+        explain: Any = getattr(self.model, "explain", None)
+        if explain is None:
+            raise OsanError("selection.policy: expected a policy, got none; the run chooses no subgraphs")
+        return explain(batch, samples)
 
     def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
-        """One loss per graph, of normalized targets where the task has them."""
+        """One loss per graph, of normalized targets if the task has them."""
         y = y if self.scale is None else self.scale.apply(y)
+        prediction = prediction.float() if prediction.dtype in _HALF else prediction
         return losses_per_graph(prediction, y, self.info.kind, self.loss)
 
     def renormalized(self, prediction: Tensor) -> Tensor:
         """Predictions in the unit of the targets."""
+        prediction = prediction.float() if prediction.dtype in _HALF else prediction
         return prediction if self.scale is None else self.scale.undo(prediction)
 
     def training_step(self, batch: Data, index: int) -> Tensor:
-        prediction, out = predict(self.model, batch)
-        losses = self.losses(prediction, batch.y)
-        loss = losses.mean() if out is None else out.objective(losses)
-        if out is not None and out.weights is not None and out.weights.requires_grad:
+        out = self.look(batch)
+        losses = self.losses(out.prediction, batch.y)
+        loss = out.objective(losses)
+        if out.weights is not None and out.weights.requires_grad:
             ground = out.selected[0].problem.ground
             hook = partial(self._count, ground)
             out.weights.register_hook(hook)  # type: ignore[no-untyped-call]
@@ -111,33 +140,52 @@ class Learner(LightningModule):
     def on_validation_epoch_end(self) -> None:
         value = self.score.compute()
         self.score.reset()
-        self.log(self.monitor, value)
+        self.values.append(float(value))
+        self.log(self.monitor, value, logger=False)
 
     def on_train_epoch_start(self) -> None:
         seed = mix_seed(self.settings.seed, self.current_epoch)
         torch.manual_seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
         random.seed(seed)
-        training = self.settings.training
-        downstream, *upstream = self.optimizers().param_groups  # type: ignore[union-attr]
-        downstream["lr"] = training.learning_rate * decay_factor(training, self.current_epoch)
-        for group in upstream:
-            group["lr"] = training.upstream_learning_rate
         self.total, self.graphs = torch.zeros((), device=self.device), 0
         self.pairs, self.moved = 0, torch.zeros((), device=self.device)
+
+    def on_train_batch_start(self, batch: Data, index: int) -> None:
+        """Set the learning rates of the step."""
+        training, epoch = self.settings.training, self.current_epoch
+        count = int(self.trainer.num_training_batches)
+        moment = Moment(
+            step=epoch * count + index,
+            steps=training.epochs * count,
+            epoch=epoch,
+            epochs=training.epochs,
+            values=tuple(self.values),
+            direction=self.info.direction,
+        )
+        down, up = self.schedule(moment)
+        downstream, *upstream = self.optimizers().param_groups  # type: ignore[union-attr]
+        downstream["lr"] = training.learning_rate * down
+        for group in upstream:
+            group["lr"] = training.upstream_learning_rate * up
+
+    def on_before_optimizer_step(self, optimizer: Optimizer) -> None:
+        """Clip the gradients; Lightning refuses to with fused optimizers and mixed precision."""
+        if self.settings.training.clip is not None:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.training.clip)
 
     def epoch_loss(self) -> float:
         """The mean training loss of the epoch so far, over all processes."""
         return self._share(self.total, self.graphs)
 
     def gradient_share(self) -> float:
-        """The share of pairs (graph, subgraph) of the epoch whose weights got a gradient other than 0."""
+        """The share of pairs (graph, subgraph) of the epoch whose weights got a nonzero gradient."""
         return self._share(self.moved, self.pairs)
 
     @property
-    def learns_selection(self) -> bool:
-        """Whether there are weights to learn, those of the upstream network."""
-        return isinstance(self.model, DataDrivenOSAN) and self.model.upstream is not None
+    def learns(self) -> bool:
+        """Whether the choice of subgraphs is learned."""
+        return bool(self.model.learns)
 
     def _share(self, part: Tensor, whole: int) -> float:
         """A quotient of sums over all processes."""
@@ -150,9 +198,24 @@ class Learner(LightningModule):
         self.moved = self.moved + nonzero.sum()
         self.pairs += nonzero.numel()
 
-    def configure_optimizers(self) -> Adam:
-        """One Adam with a group for each part, equal to the paper's two: it treats each parameter alone."""
-        upstream = self.model.upstream if isinstance(self.model, DataDrivenOSAN) else None
+    @contextmanager
+    def _precision(self) -> Iterator[None]:
+        """The precision of the settings, also outside Lightning's trainer."""
+        precision = self.settings.training.precision
+        if precision == "bf16-mixed":
+            with torch.autocast(self.device.type, dtype=torch.bfloat16):
+                yield
+            return
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64 if precision == "64" else before)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
+
+    def configure_optimizers(self) -> Optimizer:
+        """One optimizer with a group for each network; Adam is then equal to the paper's two."""
+        upstream = getattr(self.model, "upstream", None)
         ups = [] if upstream is None else list(upstream.parameters())
         known = {id(parameter) for parameter in ups}
         downs = [parameter for parameter in self.model.parameters() if id(parameter) not in known]
@@ -160,8 +223,12 @@ class Learner(LightningModule):
         groups: list[dict[str, Any]] = [{"params": downs, "lr": training.learning_rate}]
         if ups:
             groups.append({"params": ups, "lr": training.upstream_learning_rate})
-        return Adam(groups, fused=True)
+        return make_optimizer(training.optimizer, groups, training.weight_decay, **self.optimizer_options)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["settings"] = self.settings.to_toml()
         checkpoint["data"] = self.info.fingerprint
+        checkpoint["values"] = self.values
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        self.values = list(checkpoint.get("values", []))

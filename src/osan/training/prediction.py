@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
-from osan.data import Features, flatten
+from osan.data import Features, FlatDataset, flatten
+from osan.data.custom.graphs import describe, read_flat
 from osan.data.custom.molecules import Rejected, read_molecules
 from osan.data.formats.table import Table
 from osan.errors import OsanError
-from osan.nn import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
-from osan.selection import Policy
+from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.training.columns import numbered, predicted_columns, write_csv
-from osan.training.evaluation import joined_and_each
+from osan.training.evaluation import predict_samples
 from osan.training.module import Learner
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
@@ -36,9 +37,9 @@ class Predicted:
 
     @property
     def header(self) -> list[str]:
-        """The table's columns as they are, then the line and what is predicted, under names not yet taken."""
-        own = self.table.header
-        return [*own, *numbered(["line"], own), *numbered(self.columns, own)]
+        """The table's columns as they are, then the line and the predictions, under names not yet taken."""
+        given = self.table.header
+        return [*given, *numbered(["line"], given), *numbered(self.columns, given)]
 
     @property
     def rows(self) -> list[list[str | int | float]]:
@@ -60,7 +61,7 @@ def one_molecule(text: str, smiles: str = "smiles") -> Table:
 
 
 def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
-    """Predict every molecule of a table that was read as a whole.
+    """Predict every molecule of a table that was read whole.
 
     Raises
     ------
@@ -85,10 +86,10 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
     if usable:
         graphs = flatten([graph for _, graph in usable])
-        joined, each_sample = joined_and_each(learner, graphs, batch_size)
+        joined, each_sample = predict_samples(learner, graphs, batch_size)
     columns, values = predicted_columns(learner, joined, each_sample)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
-    # A molecule that stands in the table twice is predicted once and told twice.
+    # A molecule that is in the table twice is predicted once and listed twice.
     why = {each.line: each.reason for each in rejected}
     row_of = {line: row for row, line in enumerate(table.lines)}
     for each in bad:
@@ -102,15 +103,71 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
 
 
 def write_predicted(path: Path, predicted: Predicted) -> None:
-    """Write the table with what is predicted: separated by tabs if the name says so, else as it was read.
+    """Write the table with its predictions: separated by tabs if the name ends so, else as it was read.
 
-    Numbers get a decimal comma where the table has some.
+    Numbers get a decimal comma if the table has some.
     """
     table, rows = predicted.table, predicted.rows
     if table.decimal_comma and any(_COMMA.fullmatch(cell.strip()) for row in table.rows for cell in row):
         rows = [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in rows]
     separator = "\t" if ".tsv" in path.name.lower() else ";" if table.decimal_comma else ","
     write_csv(path, predicted.header, rows, separator)
+
+
+def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
+    """Names of columns, and predictions for every graph of a file, of shape ``[graphs, columns]``.
+
+    The columns are those of :func:`~osan.training.columns.predicted_columns`.
+
+    Raises
+    ------
+    OsanError
+        If the graphs do not carry the features that the model was trained with.
+    """
+    info = learner.info
+    graphs, _ = read_flat(path, info.alphabets, targets=False)
+    check_features(graphs, info, str(path))
+    most, sizes = most_vertices(learner.settings, info), graphs.num_vertices
+    if int(sizes.max()) > most:
+        raise OsanError(
+            f"{path}, graph {int(sizes.argmax())}: {int(sizes.max())} vertices, but the ordered model knows "
+            f"ranks for {info.num_ranks}"
+        )
+    return predicted_columns(learner, *predict_samples(learner, graphs, batch_size))
+
+
+def check_features(graphs: FlatDataset, info: TaskInfo, where: str) -> None:
+    """Raise unless the graphs have features of the kind and number that the model was trained with."""
+    for name, expected in (("x", info.vertex_features), ("edge_attr", info.edge_features)):
+        values = graphs.tensors.get(name)
+        found = None if values is None else describe(values, f"{where}: {name}")
+        if _fits(found, expected):
+            continue
+        trained = f"the model was trained on {info.dataset}, "
+        if found is not None and expected is not None and len(found.sizes) == len(expected.sizes) > 0:
+            column = next(i for i, size in enumerate(found.sizes) if size > expected.sizes[i])
+            raise OsanError(
+                f"{where}: column {column} of {name} holds the category {found.sizes[column] - 1}, but "
+                f"{trained}where the categories are 0 to {expected.sizes[column] - 1}"
+            )
+        raise OsanError(f"{where}: {name} has {_words(found)}, but {trained}where it has {_words(expected)}")
+
+
+def _fits(found: Features | None, expected: Features | None) -> bool:
+    if found is None or expected is None:
+        return found is expected
+    if found.categorical and len(found.sizes) == len(expected.sizes):
+        return all(size <= most for size, most in zip(found.sizes, expected.sizes, strict=True))
+    return found == expected
+
+
+def _words(features: Features | None) -> str:
+    if features is None:
+        return "no columns"
+    count = len(features.sizes) or features.width
+    return (
+        f"{count} column{'' if count == 1 else 's'} of {'categories' if features.categorical else 'numbers'}"
+    )
 
 
 def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:
@@ -124,5 +181,5 @@ def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:
 
 def most_vertices(settings: Settings, info: TaskInfo) -> float:
     """How many vertices a graph may have: an ordered model knows the ranks that it has seen."""
-    policy = settings.selection.policy
-    return info.num_ranks if policy and Policy.parse(policy).ordered else float("inf")
+    policy = settings.selection.parsed
+    return info.num_ranks if policy is not None and policy.ordered else float("inf")

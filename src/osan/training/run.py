@@ -1,35 +1,38 @@
-"""A run from its settings to its result, in one folder; and the model of a finished run."""
+"""Train a run from its settings to its result, in one folder, and load its model."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from shlex import quote
 
 import torch
 from lightning.fabric.utilities.rank_zero import rank_zero_only
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
+from torch import nn
 
 from osan.data import Task
-from osan.errors import OsanError, one_line
+from osan.errors import OsanError, Unfinished, one_line
 from osan.training import folder as files
 from osan.training.build import build
 from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, joined_and_each, scores, separate_score
+from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score
 from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of, write_result
+from osan.training.formats import FORMATS, upgrade_weights
+from osan.training.models import CustomModel
 from osan.training.module import Learner
-from osan.training.settings import Settings, write_settings
+from osan.training.settings import CUSTOM, Settings
+from osan.training.settings_files import write_settings
 from osan.training.tasks import TaskInfo, load_task
-
-_FORMAT = "1"
 
 
 def train(
     settings: Settings,
     folder: str | Path,
     *,
+    model: nn.Module | None = None,
+    task: Task | None = None,
     resume: bool = False,
     progress: bool = True,
     data: Path | None = None,
@@ -41,10 +44,16 @@ def train(
     settings
         What to do.
     folder
-        Where the run goes; see :mod:`osan.training.folder`.
+        The folder of the run; see :mod:`osan.training.folder`.
+    model
+        A custom model instead of the one in the settings: a :class:`osan.nn.DataDrivenOSAN`, an
+        :class:`osan.nn.FixedBags`, or any module from a batch to predictions of shape ``[graphs, targets]``.
+        Pass it again to resume the run and to load it.
+    task
+        A custom task instead of the one in the settings. Pass it again to resume the run.
     resume
-        Continue what is in the folder, if anything is: from its last checkpoint, or from the start. A
-        finished run is returned as it is. Without it, a folder that holds a run is an error.
+        Resume the run in the folder, if there is one: from its last checkpoint, or from the start. A finished
+        run is returned as it is. Otherwise a folder that holds a run is an error.
     progress
         Whether to show a bar.
     data
@@ -53,14 +62,21 @@ def train(
     Raises
     ------
     OsanError
-        If something is wrong with settings, data or files, or the loss is not finite. Why is also in
+        If something is wrong with settings, data or files, or the loss is not finite. The reason is also in
         ``failed.json``; the last checkpoint stays.
     KeyboardInterrupt
         On Ctrl-C; the run can be resumed.
     """
     folder = Path(folder)
+    custom = {"network.architecture": CUSTOM} if model is not None else {}
+    custom |= {"data.dataset": f"{CUSTOM}:{task.name}"} if task is not None else {}
+    settings = settings.changed(custom) if custom else settings
+
+    def work() -> Result:
+        return _train(settings, folder, model, task, resume=resume, progress=progress, data=data)
+
     if not is_first_process():
-        return _train(settings, folder, resume, progress, data)
+        return work()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with files.locked(folder):
@@ -68,7 +84,7 @@ def train(
             if done is not None:
                 return done
             try:
-                return _train(settings, folder, resume, progress, data)
+                return work()
             except Exception as error:
                 if _is_interrupt(error):
                     raise KeyboardInterrupt from error
@@ -79,25 +95,32 @@ def train(
         raise OsanError(f"{place} cannot be read or written: {reason}") from error
 
 
-def load_model(folder: str | Path) -> tuple[Learner, Settings, TaskInfo]:
+def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Learner, Settings, TaskInfo]:
     """The best model of a finished run, in evaluation mode, its settings and what it knows of its task.
 
     Called on a batch, it predicts in the unit of the targets; its ``model`` is the network itself. Nothing is
     unpickled.
+
+    Parameters
+    ----------
+    folder
+        The folder of the run.
+    model
+        The custom model that was passed to :func:`train`, with any weights; ``None`` for other runs.
     """
     folder = Path(folder)
     settings = settings_of(folder)
     if not (folder / files.MODEL).is_file():
-        raise OsanError(
-            f"{folder} holds no model yet: the run is not finished (osan train --resume {quote(str(folder))})"
-        )
+        raise Unfinished(f"{folder} holds no model yet: the run is not finished", folder)
     content = files.read_json(folder / files.MODEL)
-    if content.get("format") != _FORMAT:
-        raise OsanError(f"{folder / files.MODEL}: format {content.get('format')!r}, expected {_FORMAT!r}")
+    known = content.get("format")
+    if known not in FORMATS:
+        raise OsanError(f"{folder / files.MODEL}: expected format {' or '.join(FORMATS)}, got {known!r}")
     info = TaskInfo.from_json(content["task"])
-    learner = Learner(build(settings, info), settings, info)
+    learner = Learner(_model(settings, info, model), settings, info)
     try:
-        learner.model.load_state_dict(load_file(folder / files.WEIGHTS))
+        weights = load_file(folder / files.WEIGHTS)
+        learner.model.load_state_dict(upgrade_weights(weights, known, learner.model))
     except (SafetensorError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise OsanError(
@@ -106,20 +129,29 @@ def load_model(folder: str | Path) -> tuple[Learner, Settings, TaskInfo]:
     return learner.eval(), settings, info
 
 
+def _model(settings: Settings, info: TaskInfo, model: nn.Module | None) -> nn.Module:
+    """The model of a run: built from its settings, or the custom one."""
+    custom = settings.network.architecture == CUSTOM
+    if custom != (model is not None):
+        problem = "a custom model, got none; pass it as model=" if custom else "no custom model, got one"
+        raise OsanError(f"model: expected {problem}")
+    if model is None:
+        return build(settings, info)
+    return model if hasattr(model, "learns") else CustomModel(model)
+
+
 def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
     """Make the folder of a new run, or check that it holds this very one; the result if it is finished."""
     if (folder / files.SETTINGS).is_file():
         if not resume:
-            raise OsanError(
-                f"{folder} holds a run already; continue it with --resume, or name another folder"
-            )
+            raise Unfinished(f"{folder} holds a run already; resume it, or choose another folder", folder)
         different = settings.differences(settings_of(folder))
         if different:
             raise OsanError(f"{folder} holds a run with other settings: {'; '.join(different[:5])}")
         done = read_result(folder)
         if done is not None:
             return done
-        # What a killed process left half-written; the (whole) files themselves stay.
+        # Files that a killed process left half-written; the (whole) files themselves stay.
         for left in folder.glob(".*.*-*"):
             left.unlink(missing_ok=True)
     write_settings(settings, folder / files.SETTINGS)
@@ -128,15 +160,24 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
-    """Whether Ctrl-C caused an error: while numba compiles it comes out of there as a SystemError."""
+    """Whether Ctrl-C caused an error; while numba compiles, it comes out as a SystemError."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interrupt(error.__cause__))
 
 
-def _train(settings: Settings, folder: Path, resume: bool, progress: bool, data: Path | None) -> Result:
-    task = load_task(settings, data, folder / "rejected.csv")
+def _train(
+    settings: Settings,
+    folder: Path,
+    model: nn.Module | None,
+    task: Task | None,
+    *,
+    resume: bool,
+    progress: bool,
+    data: Path | None,
+) -> Result:
+    task = load_task(settings, data, folder / "rejected.csv", task)
     info = TaskInfo.of(task, settings)
     torch.manual_seed(settings.seed)
-    learner = Learner(build(settings, info), settings, info)
+    learner = Learner(_model(settings, info, model), settings, info)
     fitted = fit(learner, task, folder, resume=resume, progress=progress)
     if fitted.trainer.is_global_zero:
         _finish(learner, task, fitted, folder)
@@ -153,8 +194,9 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     learner.model.load_state_dict(best.weights)
     batch_size = settings.training.batch_size
     files.write_bytes(folder / files.WEIGHTS, save(best.weights))
-    files.write_json(folder / files.MODEL, {"format": _FORMAT, "task": info.to_json()})
-    prediction, each = joined_and_each(learner, task.test, batch_size)
+    custom = settings.network.architecture == CUSTOM
+    files.write_json(folder / files.MODEL, {"format": FORMATS[-1], "custom": custom, "task": info.to_json()})
+    prediction, each = predict_samples(learner, task.test, batch_size)
     columns = predicted_columns(learner, prediction, each)
     write_predictions(folder / files.PREDICTIONS, task.test, columns, info, task.lines)
     reached = scores(prediction, task.test.y, info)
@@ -183,6 +225,6 @@ def is_first_process() -> bool:
 
 
 def _note_failure(folder: Path, error: Exception) -> None:
-    """Leave the reason in the folder, if anything can be written there."""
+    """Leave the reason in the folder, if it can be written."""
     with contextlib.suppress(OsanError):
         files.write_json(folder / files.FAILED, {"error": one_line(error)})

@@ -1,4 +1,4 @@
-"""Losses to learn from and metrics to report, for targets some of which may be missing."""
+"""Losses and metrics for targets some of which may be missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae"
     prediction
         Shape ``[graphs, targets]``, or ``[graphs, classes]`` for ``"multiclass"``: numbers, or logits.
     y
-        As :class:`osan.data.Task` has it; normalized already where that is wanted.
+        As :class:`osan.data.Task` has it; normalized already if wanted.
     kind
         ``"regression"``, ``"binary"`` (cross-entropy) or ``"multiclass"`` (cross-entropy).
     loss
@@ -37,31 +37,31 @@ def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae"
     """
     if kind == "multiclass":
         return F.cross_entropy(prediction, y, ignore_index=-1, reduction="none")
-    there = ~y.isnan()
-    target = torch.where(there, y, 0.0)
+    present = ~y.isnan()
+    target = torch.where(present, y, 0.0)
     if kind == "binary":
         each = F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
     elif loss == "mse":
         each = (prediction - target).square()
     else:
         each = (prediction - target).abs()
-    # Not a product with the mask: what is predicted for a missing target must not matter, infinite or not.
-    each = torch.where(there, each, 0.0)
-    return each.sum(1) / there.sum(1).clamp(min=1)
+    # Not a product with the mask: a prediction for a missing target must not matter, even if infinite.
+    each = torch.where(present, each, 0.0)
+    return each.sum(1) / present.sum(1).clamp(min=1)
 
 
 def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
     """The metric of a whole split: the mean over targets of the metric over the graphs that have the target.
 
-    ROC-AUC needs both classes; targets without are left out of its mean, as OGB does.
+    ROC-AUC needs both classes; other targets are left out of its mean, as in OGB.
 
     >>> score(torch.tensor([[1.0], [4.0]]), torch.tensor([[1.0], [0.0]]), "regression", "mae")
     tensor(2., dtype=torch.float64)
     """
     if kind == "multiclass":
-        there = y >= 0
+        present = y >= 0
         return multiclass_accuracy(
-            prediction[there].argmax(1), y[there], num_classes=prediction.size(1), average="micro"
+            prediction[present].argmax(1), y[present], num_classes=prediction.size(1), average="micro"
         ).double()
     values = []
     for column in range(y.size(1)):
@@ -71,7 +71,7 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
         if value is not None:
             values.append(value)
     if not values:
-        raise OsanError(f"{metric}: no target has what it needs (for rocauc: graphs of both classes)")
+        raise OsanError(f"{metric}: expected a target with known values (rocauc: of both classes), got none")
     return torch.stack(values).mean()
 
 

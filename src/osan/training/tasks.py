@@ -1,4 +1,4 @@
-"""From the settings of the data to a task, and what a network must know of it."""
+"""From the settings of the data to a task, and the facts of it that a network needs."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
 from osan.data.metrics import metrics_for
 from osan.errors import OsanError
-from osan.training.settings import Settings
+from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
 
 
-def load_task(settings: Settings, data: Path | None = None, rejected: Path | None = None) -> Task:
-    """Load the task of the settings: a named dataset, a table of molecules, or a file of graphs.
+def load_task(
+    settings: Settings, data: Path | None = None, rejected: Path | None = None, task: Task | None = None
+) -> Task:
+    """Load the task of the settings: a known dataset, a table of molecules, or a file of graphs.
 
     Parameters
     ----------
@@ -31,7 +33,29 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
         The folder of raw files; ``$OSAN_DATA`` by default.
     rejected
         Where to list the rows of a table that cannot be used.
+    task
+        A custom task instead; metric and limit of the settings apply to it as well.
     """
+    wanted = settings.data
+    if wanted.dataset.startswith(f"{CUSTOM}:") and task is None:
+        raise OsanError("task: expected the custom task of the run, got none; pass it as task=")
+    if task is None:
+        task = _load(settings, data, rejected)
+    elif wanted.metric is not None:
+        if wanted.metric not in metrics_for(task.kind):
+            allowed = " or ".join(metrics_for(task.kind))
+            raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
+        task = replace(task, metric=wanted.metric)
+    if wanted.limit is None:
+        return task
+    few = slice(0, wanted.limit)
+    train = task.train[few]
+    scale = None if task.normalization is None else Normalization.of(train.y)
+    return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
+
+
+def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
+    """The task as it is stored."""
     wanted = settings.data
     fold, seed = wanted.fold, wanted.seed
     if fold == "seed":
@@ -50,13 +74,7 @@ def load_task(settings: Settings, data: Path | None = None, rejected: Path | Non
             chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
     for option in chosen.keys() & wanted.options.keys():
         raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
-    task = load(wanted.dataset, data, **chosen, **wanted.options)
-    if wanted.limit is None:
-        return task
-    few = slice(0, wanted.limit)
-    train = task.train[few]
-    scale = None if task.normalization is None else Normalization.of(train.y)
-    return replace(task, train=train, val=task.val[few], test=task.test[few], normalization=scale)
+    return load(wanted.dataset, data, **chosen, **wanted.options)
 
 
 def located(settings: Settings) -> Settings:
@@ -82,12 +100,12 @@ def located(settings: Settings) -> Settings:
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What is needed of a task to build its network and read its predictions; stored beside the weights.
+    """The facts of a task that its network and predictions depend on; stored with the weights.
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
-    vertices of any graph; ``mean`` and ``std`` are empty where targets are not normalized, ``classes`` where
-    they have no names. ``fingerprint`` is that of the data the network was trained on, ``alphabets`` says
-    which labels of a file of graphs their codes stand for, ``split`` in words how the graphs were split.
+    vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
+    have no names. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a file
+    of graphs, ``split`` describes how the graphs were split.
     """
 
     dataset: str
@@ -140,12 +158,12 @@ class TaskInfo:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """A name for each class of ``"multiclass"``: its own, else its number."""
+        """A name for each class of ``"multiclass"``, by default its number."""
         return self.classes or tuple(map(str, range(self.num_targets)))
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """Every metric that makes sense, that of the task first."""
+        """Every metric that makes sense, the metric of the task first."""
         return (self.metric, *(name for name in metrics_for(self.kind) if name != self.metric))
 
     def to_json(self) -> dict[str, Any]:
@@ -154,7 +172,7 @@ class TaskInfo:
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
-        """What :meth:`to_json` gave, after a passage through a file."""
+        """The inverse of :meth:`to_json`, after a passage through a file."""
         try:
             values: dict[str, Any] = {
                 key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
@@ -164,7 +182,7 @@ class TaskInfo:
                 values[name] = None if given is None else Features(tuple(given["sizes"]), given["width"])
             return cls(**values)
         except (TypeError, KeyError) as error:
-            raise OsanError(f"the description of the task is damaged: {error}") from error
+            raise OsanError(f"task: expected the facts of a task, got damaged ones ({error})") from error
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

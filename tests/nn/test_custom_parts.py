@@ -28,7 +28,7 @@ def some_batch() -> Batch:
 
 
 def network(conv="gin", **options):
-    return nn.OSAN(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, WIDTH), conv=conv, **options)
+    return nn.osan(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, WIDTH), conv=conv, **options)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,11 @@ def test_layers_of_all_shapes_do_not_see_what_is_removed(conv):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: network(GATConv), "GATConv alone will not do .missing a required argument: 'out_channels'"),
-        (lambda: network(GCNConv(WIDTH, WIDTH)), "got the layer GCNConv itself"),
+        (
+            lambda: network(GATConv),
+            "got GATConv, which cannot be called .*'out_channels'",
+        ),
+        (lambda: network(GCNConv(WIDTH, WIDTH)), "got a GCNConv, but each layer"),
         (lambda: network(lambda width: width), "a function that returns int"),
         (lambda: network("gine", edge_encoder=nn.Numerical(3, WIDTH)), "edge_encoder: expected a function"),
         (
@@ -82,11 +85,11 @@ def test_what_is_no_layer_is_refused_when_the_network_is_built(make, message):
     [
         (
             lambda: network(lambda width: GATConv(width, width, heads=2)),
-            r"conv: GATConv must keep the shape \[14, 8\], \[copies, width\], but gave \[14, 16\]",
+            r"conv: expected GATConv to return shape \[14, 8\], \[copies, width\], got \[14, 16\]",
         ),
         (
-            lambda: nn.OSAN(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, 5)),
-            r"vertex_encoder: expected shape \[7, 8\] of features of shape \[7, 4\], got \[7, 5\]",
+            lambda: nn.osan(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, 5)),
+            r"vertex_encoder: expected shape \[7, 8\] for features of shape \[7, 4\], got \[7, 5\]",
         ),
         (
             lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, 5)),
@@ -101,12 +104,12 @@ def test_widths_that_do_not_fit_are_named(make, message):
 
 
 def test_an_upstream_network_for_the_wrong_parts():
-    upstream = nn.Upstream(count=2, width=WIDTH, encoder=nn.Numerical(4, WIDTH))
+    upstream = nn.Upstream(count=2, width=WIDTH, vertex_encoder=nn.Numerical(4, WIDTH))
     model = nn.DataDrivenOSAN(upstream, network(), "delete 1 edge x 2")
     with pytest.raises(OsanError, match=r"weights of 12 edges .*, got weights of 7 vertices; .* edges=True"):
         model(some_batch())
-    upstream = nn.Upstream(count=2, width=WIDTH, encoder=nn.Numerical(4, 3))
-    with pytest.raises(OsanError, match=r"upstream: encoder: expected shape \[7, 8\]"):
+    upstream = nn.Upstream(count=2, width=WIDTH, vertex_encoder=nn.Numerical(4, 3))
+    with pytest.raises(OsanError, match=r"upstream: vertex_encoder: expected shape \[7, 8\]"):
         upstream(some_batch())
 
 
@@ -144,7 +147,7 @@ def test_edge_features_that_do_not_fit_a_bag():
     conv = GINEConv(torch.nn.Linear(4, 4), edge_dim=3)
     with pytest.raises(OsanError, match=r"edges: expected shape \[\d+, d\].*bag.edge.*got \[12, 3\]"):
         nn.convolve(conv, batch.x[bag.vertex], bag, batch.edge_attr)
-    with pytest.raises(OsanError, match=r"GINE needs edge features.*batch.edge_attr\[bag.edge\]"):
+    with pytest.raises(OsanError, match=r"expected edge features for GINE.*batch.edge_attr\[bag.edge\]"):
         nn.convolve(conv, batch.x[bag.vertex], bag)
 
 
@@ -169,7 +172,7 @@ def test_features_of_vertices_instead_of_copies_are_refused():
 
 def test_features_that_are_not_looked_at_are_said_once():
     batch = some_batch()
-    for blind in (nn.OSAN(WIDTH, 2, 1), nn.nested_gnn(WIDTH, 1, 1, hops=1)):
+    for blind in (nn.osan(WIDTH, 2, 1), nn.nested_gnn(WIDTH, 1, 1, hops=1)):
         bag = bags.all_egos(batch, 1)
         with pytest.warns(
             UserWarning, match=r"batch.x of shape \[7, 4\] .* vertex_encoder=osan.nn.Numerical\(4, 8"
@@ -199,7 +202,7 @@ def test_mixed_precision(conv, pool, norm):
         norm=norm,
         **({"degrees": torch.tensor([0, 2, 2, 1])} if conv == "pna" else {}),
     )
-    upstream = nn.Upstream(count=2, width=WIDTH, encoder=nn.Numerical(4, WIDTH))
+    upstream = nn.Upstream(count=2, width=WIDTH, vertex_encoder=nn.Numerical(4, WIDTH))
     model = nn.DataDrivenOSAN(upstream, downstream, "delete 1 vertex x 2", noise=Noise("none"))
     batch = some_batch()
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -1,0 +1,65 @@
+"""Settings in files (TOML or YAML) and in words such as ``training.epochs=3``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from osan.errors import OsanError
+from osan.files import written_whole
+from osan.training.settings import Settings, validated
+
+
+def read_settings(path: str | Path) -> Settings:
+    """The settings in a ``.toml``, ``.yaml`` or ``.yml`` file."""
+    return validated(read_tree(path), str(path))
+
+
+def read_tree(path: str | Path) -> dict[str, Any]:
+    """The keys and values in a ``.toml``, ``.yaml`` or ``.yml`` file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OsanError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        if path.suffix.lower() in (".yaml", ".yml"):
+            import yaml  # type: ignore[import-untyped]
+
+            try:
+                tree = yaml.safe_load(text)
+            except yaml.YAMLError as error:
+                raise ValueError(" ".join(str(error).split())) from error
+        else:
+            tree = tomllib.loads(text)
+    except ValueError as error:
+        raise OsanError(f"{path}: not valid {path.suffix.lstrip('.').upper() or 'TOML'}: {error}") from error
+    if not isinstance(tree, dict):
+        raise OsanError(f"{path}: expected keys and values, got {type(tree).__name__}")
+    return tree
+
+
+def write_settings(settings: Settings, path: Path) -> None:
+    """Write ``settings`` as TOML, whole or not at all."""
+    with written_whole(path) as temporary:
+        temporary.write_text(settings.to_toml(), encoding="utf-8")
+
+
+def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
+    """Changes from words ``key=value``; a value is TOML if it can be, else text.
+
+    >>> parsed_changes(["training.epochs=3", "selection.policy=delete 1 vertex x 3", "data.targets=['a']"])
+    {'training.epochs': 3, 'selection.policy': 'delete 1 vertex x 3', 'data.targets': ['a']}
+    """
+    changes: dict[str, Any] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign or not key.strip():
+            raise OsanError(f"{word}: expected key=value, such as training.epochs=50")
+        try:
+            changes[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            changes[key.strip()] = None if value.strip().lower() == "none" else value.strip()
+    return changes

@@ -1,0 +1,59 @@
+"""Validation with pydantic, with errors in one line that name the key."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, ValidationError
+
+from osan.errors import OsanError
+
+Checked = TypeVar("Checked", bound=BaseModel)
+
+
+def name_in(table: Mapping[str, Any], custom: bool = True) -> AfterValidator:
+    """A validator of names: expects a key of ``table`` or, if ``custom``, also ``"module:name"``.
+
+    A module is not imported yet.
+    """
+
+    def check(value: str | None) -> str | None:
+        if value is None or value in table or (custom and ":" in value):
+            return value
+        allowed = [*map(repr, table), *(["'module:name'"] if custom else [])]
+        close = get_close_matches(value, table, n=1, cutoff=0.5)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"expected {', '.join(allowed[:-1])} or {allowed[-1]}, got {value!r}{hint}")
+
+    return AfterValidator(check)
+
+
+def checked(model: type[Checked], tree: Mapping[str, Any], where: str) -> Checked:
+    """An instance of a pydantic model; the first problem raises an :class:`OsanError`."""
+    try:
+        return model.model_validate(tree)
+    except ValidationError as error:
+        raise OsanError(f"{where}: {_explain(error, model)}") from None
+
+
+def _explain(error: ValidationError, model: Any) -> str:
+    """The first error of pydantic's list in one line, with a suggestion for a misspelled key."""
+    # A misspelled key is also a missing one; its spelling says more.
+    first = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
+    # The location may end in the names of a union's branches, which are no keys.
+    path = [str(part) for part in first["loc"]]
+    if first["type"] != "extra_forbidden":
+        keys = ".".join(path[:2])
+        message = first["msg"].removeprefix("Value error, ")
+        complete = isinstance(first["input"], dict | BaseModel) or ", got " in message
+        message += "" if complete else f", got {first['input']!r}"
+        return f"{keys}: {message}" if keys else message
+    *sections, key = path
+    for section in sections:
+        model = get_args(model)[0] if section.isdecimal() else model.model_fields[section].annotation
+    known = list(model.model_fields)
+    close = get_close_matches(key, known, n=1, cutoff=0.5)
+    hint = f"did you mean {'.'.join([*sections, close[0]])!r}?" if close else f"known are {', '.join(known)}"
+    return f"unknown key {'.'.join(path)!r}; {hint}"

@@ -1,0 +1,145 @@
+"""Parts that a user writes in one file, named as module:name in the settings."""
+
+import sys
+
+import pytest
+import torch
+
+from osan.errors import OsanError
+from osan.training.build import build
+from osan.training.run import load_model, train
+from osan.training.settings import Settings
+from osan.training.settings_files import read_settings, write_settings
+from osan.training.tasks import TaskInfo, load_task
+
+PARTS = """
+import torch
+from osan import nn
+from osan.selection import StraightThrough
+
+
+class Mine(StraightThrough):
+    def __init__(self, gain=1.0):
+        super().__init__()
+        self.gain = gain
+
+
+def uniform_noise(problem, weights, uniform):
+    return uniform(0) - 0.5
+
+
+def crowding(choice, ground, power=2):
+    return ground.sum_per_graph(choice**power).mean(1)
+
+
+def rmsprop(groups, alpha=0.99):
+    return torch.optim.RMSprop(groups, alpha=alpha)
+
+
+def halving(at, every=2):
+    return 0.5 ** (at.epoch // every), 1.0
+
+
+class Net(torch.nn.Module):
+    def __init__(self, width, layers, out, vertex_encoder, bias=True):
+        super().__init__()
+        self.encoder, self.width, self.layers = vertex_encoder, width, layers
+        self.pool, self.head = nn.Pool("mean", width), torch.nn.Linear(width, out, bias=bias)
+
+    def forward(self, batch, bag):
+        h = self.encoder(batch.x)[bag.vertex]
+        h = self.pool(h, bag.subgraph, bag.num_subgraphs, bag.weight)
+        return self.head(h).new_zeros(bag.num_graphs, 1).index_add(0, bag.graph, self.head(h))
+"""
+
+CHANGES = {
+    "selection.estimator": "parts_of_a_user:Mine",
+    "selection.noise": "parts_of_a_user:uniform_noise",
+    "selection.auxiliary": "parts_of_a_user:crowding",
+    "selection.options": {"gain": 2.0, "power": 3},
+    "network.architecture": "parts_of_a_user:Net",
+    "network.options": {"bias": False},
+    "network.dropout": None,
+    "training.optimizer": "parts_of_a_user:rmsprop",
+    "training.schedule": "parts_of_a_user:halving",
+    "training.options": {"alpha": 0.9, "every": 1},
+    "training.decay": 1.0,
+    "training.decay_every": None,
+    "training.epochs": 3,
+}
+
+
+@pytest.fixture(autouse=True)
+def folder_of_a_user(tmp_path, monkeypatch):
+    """The current folder, with a module in it."""
+    (tmp_path / "parts_of_a_user.py").write_text(PARTS)
+    monkeypatch.chdir(tmp_path)
+    yield
+    sys.modules.pop("parts_of_a_user", None)
+
+
+def test_all_parts_in_one_run(tmp_path, small):
+    settings = small(**CHANGES)
+    write_settings(settings, tmp_path / "s.toml")
+    assert read_settings(tmp_path / "s.toml") == settings
+    train(settings, tmp_path / "run", progress=False)
+    learner, _, _ = load_model(tmp_path / "run")
+    model, optimizer = learner.model, learner.configure_optimizers()
+    assert type(model.selection.estimator).__name__ == "Mine"
+    assert model.selection.estimator.gain == 2.0
+    assert model.downstream.head.bias is None
+    assert (model.downstream.width, model.downstream.layers) == (8, 2)
+    assert [type(optimizer), optimizer.defaults["alpha"]] == [torch.optim.RMSprop, 0.9]
+    lines = (tmp_path / "run/metrics.csv").read_text().splitlines()
+    column = lines[0].split(",").index("lr")
+    assert [float(line.split(",")[column]) for line in lines[1:]] == [0.001, 0.0005, 0.00025]
+    batch = load_task(settings).train.batch(torch.arange(4))
+    out = learner.look(batch)
+    choice = out.selected[0].problem.ground.gather(out.selected[0].choice)
+    sums = [(choice[batch.batch == graph] ** 3).sum(0).mean().item() for graph in range(4)]
+    weight = settings.selection.auxiliary_weight
+    both = torch.stack([out.selected[0].choice, out.selected[1].choice])
+    assert both.shape[0] == settings.selection.samples
+    assert out.diversity.shape == (4,)
+    # Three vertices are selected, whichever they are.
+    assert out.diversity.tolist() == pytest.approx([weight * each for each in sums])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"selection.estimator": "parts_of_a_user:Nobody"}, "selection.estimator: cannot import"),
+        (
+            {"selection.estimator": "parts_of_a_user:Net", "selection.options": {}},
+            "selection.estimator: expected .*a subclass of it",
+        ),
+        ({"selection.noise": "parts_of_a_user:Nobody"}, "selection.noise: cannot import"),
+        ({"selection.auxiliary": "parts_of_a_user:PARTS"}, "selection.auxiliary: cannot import"),
+        (
+            {"selection.options": {"gian": 2.0}},
+            "selection.options: expected .*got 'gian'; did you mean 'gain'",
+        ),
+        ({"network.options": {"bais": False}}, "network.options: expected .*got 'bais'; did you mean 'bias'"),
+        ({"network.dropout": 0.5}, "network.dropout: the architecture 'parts_of_a_user:Net' takes no such"),
+    ],
+)
+def test_parts_that_do_not_fit(small, changes, message):
+    settings = small(**{**CHANGES, **changes})
+    info = TaskInfo.of(load_task(settings), settings)
+    with pytest.raises(OsanError, match=message):
+        build(settings, info)
+
+
+def test_what_learns_is_asked_in_one_place():
+    def learns(policy, estimator="imle"):
+        return (
+            Settings()
+            .changed({"selection.policy": policy, "selection.estimator": estimator})
+            .selection.learns
+        )
+
+    assert learns("delete 1 vertex x 3")
+    assert learns("delete 1 vertex x 3", "parts_of_a_user:Mine")
+    assert not learns("")
+    assert not learns("delete 1 vertex x all")
+    assert not learns("delete 1 vertex x 3", "random")

@@ -79,14 +79,14 @@ def test_the_split_of_a_file_is_that_of_the_run(graph_run):
     assert json.loads(found.stdout)["mae"] == read_result(graph_run).value
     before = (place / "split.json").read_text()
     (place / "split.json").write_text(json.dumps({**SPLIT, "test": [29, 25, 28]}))
-    assert "is not what it was when the run was trained" in run("evaluate", graph_run).stderr
+    assert "has changed since the run was trained" in run("evaluate", graph_run).stderr
     (place / "split.json").write_text(before)
 
 
 def test_graphs_are_predicted_as_in_the_run(graph_run, tmp_path):
     """Targets or none, the numbers are those of the run's own predictions of its test split."""
     torch.save(own_graphs(targets=False), tmp_path / "new.pt")
-    assert run("predict", graph_run, "new.pt").stdout == "30 graphs predicted, in predictions.csv\n"
+    assert run("predict", graph_run, "new.pt").stdout == "wrote predictions of 30 graphs to predictions.csv\n"
     rows = rows_of(tmp_path / "predictions.csv")
     assert [int(row["graph"]) for row in rows] == list(range(COUNT))
     assert list(rows[0]) == ["graph", "predicted_y", "predicted_y_spread"]
@@ -138,14 +138,14 @@ def test_molecules_and_graphs_are_not_mixed_up(graph_run, tmp_path):
     (tmp_path / "new.csv").write_text("smiles\nCCO\n")
     with pytest.raises(OsanError, match=r"trained on own\.pt, .* or give a file of graphs"):
         run("predict", graph_run, "new.csv")
-    with pytest.raises(OsanError, match="'CCO' does not exist; the run takes a file or folder of graphs"):
+    with pytest.raises(OsanError, match="expected a file or folder of graphs, got 'CCO'"):
         run("predict", graph_run, "CCO")
     torch.save(own_graphs(3), tmp_path / "new.pt")
     with pytest.raises(
-        OsanError, match=r"--smiles and --rejected go with a table of molecules; new\.pt holds"
+        OsanError, match=r"--smiles, --rejected: expected a table of molecules, got graphs in new\.pt"
     ):
         run("predict", graph_run, "new.pt", "--smiles", "mol")
-    with pytest.raises(OsanError, match=r"new\.pt is the file itself; name another"):
+    with pytest.raises(OsanError, match=r"expected another file, got new\.pt, the file itself"):
         run("predict", graph_run, "new.pt", "--out", "new.pt")
     # The other way about.
     rows = [f"{'C' * (i + 1)}O,{i}" for i in range(20)]

@@ -158,7 +158,7 @@ def test_predict_one_molecule(own_run, tmp_path):
 def test_neither_a_file_nor_a_molecule(own_run, tmp_path, text):
     (tmp_path / "runs").mkdir()
     with pytest.raises(
-        OsanError, match=f"{re.escape(repr(text))} is neither a file nor a SMILES string that"
+        OsanError, match=f"molecules: expected a file or a SMILES string, got {re.escape(repr(text))}"
     ):
         run("predict", own_run, text)
 
@@ -166,10 +166,10 @@ def test_neither_a_file_nor_a_molecule(own_run, tmp_path, text):
 def test_predict_never_overwrites_its_table(own_run, tmp_path):
     for name in ("predictions.csv", "rejected.csv"):
         (tmp_path / name).write_text("mol\nCCO\nno molecule\n")
-        with pytest.raises(OsanError, match=f"{name} is the table itself; name another file"):
+        with pytest.raises(OsanError, match=f"expected another file, got {name}, the table itself"):
             run("predict", own_run, tmp_path / name)
         assert (tmp_path / name).read_text() == "mol\nCCO\nno molecule\n"
-    with pytest.raises(OsanError, match=r"out\.parquet: predictions are written as text"):
+    with pytest.raises(OsanError, match=r"out\.parquet: expected a \.csv or \.tsv file"):
         run("predict", own_run, "rejected.csv", "--out", "out.parquet", "--rejected", "bad.csv")
 
 
@@ -201,21 +201,21 @@ def test_evaluate_says_when_the_table_has_changed(tmp_path):
     text = (tmp_path / "a.csv").read_text()
     (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
     changed = run("evaluate", "runs/mine/seed-0", "--json")
-    assert "is not what it was when the run was trained" in changed.stderr
+    assert "has changed since the run was trained" in changed.stderr
     assert json.loads(changed.stdout)["graphs"] == 4
     (tmp_path / "a.csv").write_text(text + "CCCCCCCCCCCCCCCCO,18,0\n")
-    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    assert "has changed since the run was trained" in run("evaluate", "runs/mine/seed-0").stderr
     # Another atom leaves targets, sizes and splits as they are: older runs with a fingerprint of those,
     # cannot know.
     (tmp_path / "a.csv").write_text(text.replace("\nCN,", "\nCP,"))
-    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    assert "has changed since the run was trained" in run("evaluate", "runs/mine/seed-0").stderr
     model = tmp_path / "runs/mine/seed-0/model.json"
     content = json.loads(model.read_text())
     content["task"]["fingerprint"] = content["task"]["fingerprint"][:64]
     model.write_text(json.dumps(content))
     assert run("evaluate", "runs/mine/seed-0").stderr == ""
     (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
-    assert "is not what it was" in run("evaluate", "runs/mine/seed-0").stderr
+    assert "has changed since the run was trained" in run("evaluate", "runs/mine/seed-0").stderr
 
 
 def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):

@@ -91,6 +91,7 @@ def test_what_is_allowed_round_trips(**settings):
     except OsanError:
         return
     assert Policy.parse(str(policy)) == policy
+    assert Policy.of_slug(policy.slug, policy.count) == policy
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_parallel_edges_self_loops_and_single_arcs():
 
 @pytest.mark.parametrize("given", [HeteroData(), [data(nx.path_graph(2))], Data(num_nodes=2)])
 def test_what_is_not_a_graph_is_named(given):
-    with pytest.raises(OsanError, match=f"edge_index.*found none in a {type(given).__name__}"):
+    with pytest.raises(OsanError, match=f"edge_index.*got a {type(given).__name__}"):
         Selection("delete 1 vertex")(given, torch.zeros(2, 1))
 
 

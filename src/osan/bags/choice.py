@@ -13,7 +13,12 @@ from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, thinned, with_whole_graph
 from osan.bags.edges import undirected_edges
 from osan.bags.layout import layout_of
-from osan.bags.operations import check_operation, operate_on_edges, operate_on_vertices, touched_by
+from osan.bags.operations import (
+    check_operation,
+    operate_on_edges,
+    operate_on_vertices,
+    touched_by,
+)
 from osan.errors import OsanError
 from osan.words import Deleted, Operation, What
 

@@ -11,6 +11,7 @@ row per edge. The compiled loop needs no such tensor, neither forward nor backwa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -127,10 +128,8 @@ class _SumOfMessages(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         h, feature, weight, own, edge_index, index, row = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
-            rest = (edge_index, index, row)
-            found = differentiable_gradients(
-                lambda *inputs: _composed(*inputs, *rest), (h, feature, weight, own), gradient
-            )
+            composed = partial(_composed, edge_index=edge_index, index=index, row=row)
+            found = differentiable_gradients(composed, (h, feature, weight, own), gradient)
             return *found, None, None, None
         gradient = gradient.contiguous()
         to_h = gradient * own

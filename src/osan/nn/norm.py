@@ -184,10 +184,8 @@ class _Normalized(torch.autograd.Function):
         h, weight, bias, count, mean, variance = ctx.saved_tensors
         nothing = [None for _ in range(6)]
         if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
-            eps, relu = ctx.rest[1], ctx.rest[2] == 0
-            found = differentiable_gradients(
-                lambda *inputs: _composed(*inputs, count, eps, relu), (h, weight, bias), gradient
-            )
+            composed = partial(_composed, count=count, eps=ctx.rest[1], relu=ctx.rest[2] == 0)
+            found = differentiable_gradients(composed, (h, weight, bias), gradient)
             return *found, *nothing
         to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
         given = map(_array, (gradient, h, weight, bias, mean, variance))

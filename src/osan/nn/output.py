@@ -67,6 +67,7 @@ class Output:
 
         Examples
         --------
+        >>> import torch
         >>> from torch_geometric.data import Data
         >>> from osan.bags import whole_graphs
         >>> pair = Data(num_nodes=2, edge_index=torch.tensor([[0, 1], [1, 0]]))

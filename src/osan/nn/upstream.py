@@ -96,8 +96,8 @@ class Upstream(nn.Module):
 
     def _features(self, batch: Data) -> Tensor:
         if self.vertex_encoder is not None:
-            x = _attribute(batch, "x")
-            return encoded(self.vertex_encoder, x, "upstream: vertex_encoder", self.width)
+            given = _attribute(batch, "x")
+            return encoded(self.vertex_encoder, given, "upstream: vertex_encoder", self.width)
         x = getattr(batch, "x", None)
         if self.given and x is not None and x.numel():
             wanted = getattr(self.model, "in_channels", None)

@@ -55,7 +55,7 @@ def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
             if len(lines) > 1:
                 for line in lines:
                     panel.plot(line, style, color=color, alpha=_PALE, linewidth=0.8)
-            mean = _mean(lines) if lines else []
+            mean = _mean(lines) if lines else np.empty(0)
             (handle,) = panel.plot(mean, style, color=color, alpha=_FULL, linewidth=1.6)
         handles.append(handle)
     first = next(iter(drawn.values()))[0]

@@ -171,7 +171,7 @@ def make_noise(noise: Any = None, scale: float | None = None) -> Noise:
     Noise(kind='gaussian', scale=0.1)
     """
     found = resolve(noise, NOISES, "noise")
-    options = {} if scale is None else {"scale": scale}
+    options: dict[str, Any] = {} if scale is None else {"scale": scale}
     if isinstance(found, type) and issubclass(found, Noise):
         return found(**options)
     if isinstance(found, Noise):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from torch import Tensor
 from torch_geometric.data import Data
@@ -13,7 +13,7 @@ from osan.bags import SubgraphBag, from_choice
 from osan.bags.choice import Agg
 from osan.errors import OsanError
 from osan.selection.ground import GroundSet
-from osan.words import Deleted, Operation
+from osan.words import Deleted, Operation, What
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy
@@ -81,7 +81,7 @@ class Problem(ABC):
     operations: ClassVar[tuple[Operation, ...]] = ("delete", "select", "mark")
     orders: ClassVar[bool] = False
     by: ClassVar[tuple[str, ...]] = ()
-    weighs: ClassVar[Literal["vertex", "edge"]] = "vertex"
+    weighs: ClassVar[What] = "vertex"
     masks: ClassVar[bool] = False
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag, all_edges, all_subsets
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem, not_enumerable
-from osan.words import Deleted, Operation
+from osan.words import Deleted, Operation, What
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy
@@ -113,7 +113,7 @@ class EdgeProblem(SubsetProblem):
     noun: ClassVar[str] = "edge"
     plural: ClassVar[str] = "edges"
     operations: ClassVar[tuple[Operation, ...]] = ("delete", "select")
-    weighs: ClassVar[Literal["vertex", "edge"]] = "edge"
+    weighs: ClassVar[What] = "edge"
 
     @classmethod
     def of(cls, policy: Policy, batch: Data) -> Problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag, from_choice, maximum_spanning_forest
 from osan.bags.choice import Agg
 from osan.selection.problem import Problem
-from osan.words import Deleted, Operation
+from osan.words import Deleted, Operation, What
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy
@@ -40,7 +40,7 @@ class TreeProblem(Problem):
     sized: ClassVar[bool] = False
     bare: ClassVar[bool] = True
     operations: ClassVar[tuple[Operation, ...]] = ("select",)
-    weighs: ClassVar[Literal["vertex", "edge"]] = "edge"
+    weighs: ClassVar[What] = "edge"
     masks: ClassVar[bool] = True
 
     @classmethod

@@ -118,6 +118,17 @@ def test_every_room_has_an_api_page():
     assert rooms - {page.stem for page in (DOCS / "api").glob("*.md")} == {"errors"}
 
 
+def test_the_tables_that_contributors_touch_exist():
+    text = text_of(ROOT / "CONTRIBUTING.md")
+    tables = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
+    assert len(tables) >= 15
+    for name, module in tables:
+        defined = rf"^(def )?{name}\b( = |: |\()"
+        assert re.search(defined, text_of(ROOT / "src" / "osan" / module), flags=re.MULTILINE), (name, module)
+    for path in re.findall(r"`(tests/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
 def _imported(name):
     """What ``module.name`` stands for."""
     try:

@@ -48,7 +48,7 @@ def molecules(path, count=40):
 
 @pytest.fixture(scope="module")
 def own_run(tmp_path_factory):
-    """A run on a table of one's own, with two targets."""
+    """A run on a custom table with two targets."""
     place = tmp_path_factory.mktemp("own")
     molecules(place / "molecules.csv")
     words = ["train", str(place / "molecules.csv"), "delete 1 vertex", "--subgraphs", "2", "--smiles", "mol"]

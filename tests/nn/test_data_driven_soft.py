@@ -7,7 +7,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv
 
 from osan import bags
-from osan.nn import OSAN, DataDrivenOSAN, Numerical, Pool, convolve
+from osan.nn import DataDrivenOSAN, Numerical, Pool, convolve, osan
 from osan.selection import Draw, Estimator, Policy, Problem
 
 WIDTH = 4
@@ -148,7 +148,7 @@ def test_soft_copies_count_in_batch_norms(conv, aggregation):
     predictions = []
     for learned in (False, True):
         torch.manual_seed(0)
-        network = OSAN(8, 2, 1, vertex_encoder=Numerical(3, 8), conv=conv, aggregation=aggregation).double()
+        network = osan(8, 2, 1, vertex_encoder=Numerical(3, 8), conv=conv, aggregation=aggregation).double()
         network.train()
         given = choice.clone().requires_grad_(learned)
         predictions.append(network(BATCH, bags.from_choice(BATCH, given)))
@@ -160,7 +160,7 @@ def test_soft_copies_count_in_batch_norms(conv, aggregation):
 def test_a_soft_choice_of_ones_and_zeros_is_a_hard_one():
     """The limit: values of nearly 0 and 1 give nearly the predictions of 0 and 1."""
     torch.manual_seed(0)
-    network = OSAN(8, 2, 1, vertex_encoder=Numerical(3, 8), norm=False).double()
+    network = osan(8, 2, 1, vertex_encoder=Numerical(3, 8), norm=False).double()
     hard = torch.randint(0, 2, (BATCH.num_nodes, 2), dtype=torch.double)
     soft = hard.clamp(1e-9, 1 - 1e-9)
     close = network(BATCH, bags.from_choice(BATCH, soft))

@@ -170,7 +170,7 @@ def test_what_is_missing_is_named():
         nn.osan(8, 1, 1, rank="adjacency", num_ranks=2)(batch, ranked)
     with pytest.raises(OsanError, match="the ego-net of every vertex once"):
         nn.ego_network(8, 1, 1)(batch, bags.all_subsets(batch, 2))
-    with pytest.raises(OsanError, match="made from a batch of 3 vertices, this batch has 1"):
+    with pytest.raises(OsanError, match="batch: expected the 3 vertices of the bag, got 1"):
         nn.osan(8, 1, 1)(point(), bag)
     with pytest.raises(OsanError, match=r"admission: expected shape \[3\], got \[1\]"):
         nn.osan(8, 1, 1, admission=lambda bag: torch.ones(1))(batch, bag)

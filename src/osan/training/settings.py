@@ -88,8 +88,9 @@ class SelectionSettings(Section):
     @field_validator("policy")
     @classmethod
     def _canonical(cls, text: str) -> str:
-        if ":" in text:  # a custom kind
-            return " ".join(text.split())
+        if ":" in text:
+            # A custom kind: its module is not imported yet, so that stored runs can be listed without it.
+            return " ".join(text.split()).removesuffix(" x 1")
         try:
             return str(Policy.parse(text)) if text.strip() else ""
         except OsanError as error:

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,14 +12,32 @@ from pathlib import Path
 import networkx as nx
 import pytest
 
-# Imports once, then forks a process for every line of its input: the words of a command and a folder for
-# what it prints. The folder of this script is not on the path: finding the parts is up to osan.
+# Imports and compiles once, then forks a process for every line of its input: the words of a command, a
+# folder for what it prints, and the training step that kills it. The current folder is not on the path:
+# finding the parts is up to osan.
 SERVER = """
-import json, os, sys
+import json, os, signal, sys
+import sklearn.model_selection, torch
 import osan.cli, osan.experiments.sweep, osan.report.table, osan.training.prediction, osan.training.run
+from osan import nn
+from osan.training.module import Learner
+from torch_geometric.data import Data
 
+pair = Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]]))
+model = nn.DataDrivenOSAN(nn.Upstream(1, 4), nn.osan(4, 1, 1), "delete 1 vertex")
+model(pair).prediction.sum().backward()
+step, steps = Learner.training_step, 0
+
+def training_step(self, *given):
+    global steps
+    steps += 1
+    if steps == last:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return step(self, *given)
+
+Learner.training_step = training_step
 for line in sys.stdin:
-    words, place = json.loads(line)
+    words, place, last = json.loads(line)
     child = os.fork()
     if child == 0:
         for number, name in ((1, "out"), (2, "err")):
@@ -31,16 +50,14 @@ for line in sys.stdin:
             sys.stdout.flush()
             os._exit(end.code)
         os._exit(99)
-    print(child, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a command ended, and what it printed."""
+class Printed:
+    """What a command printed."""
 
-    code: int
     out: str
     err: str
 
@@ -53,26 +70,19 @@ class Shell:
         self._place = folder / "printed"
         self._place.mkdir()
 
-    def start(self, *words):
-        """Start a command; its id."""
-        self._server.stdin.write(json.dumps([[str(word) for word in words], str(self._place)]) + "\n")
+    def __call__(self, *words, code=0, kill=0):
+        """Run a command, which kills itself at the given training step, and check its exit code."""
+        message = [[str(word) for word in words], str(self._place), kill]
+        self._server.stdin.write(json.dumps(message) + "\n")
         self._server.stdin.flush()
-        return int(self._server.stdout.readline())
-
-    def wait(self):
-        """Wait for the command that was started."""
-        code = int(self._server.stdout.readline())
-        return Ended(code, (self._place / "out").read_text(), (self._place / "err").read_text())
-
-    def __call__(self, *words, code=0):
-        self.start(*words)
-        ended = self.wait()
-        assert ended.code == code, ended.err
-        return ended
+        ended = int(self._server.stdout.readline())
+        out, err = ((self._place / name).read_text() for name in ("out", "err"))
+        assert ended == (-signal.SIGKILL if kill else code), err
+        return Printed(out, err)
 
 
-def write_proteins(root, graphs=40):
-    """A folder like PROTEINS in the TU collection: a ring with a tail; rings of class 1 are odd."""
+def write_proteins(root, graphs=80):
+    """A folder like PROTEINS in the TU collection: rings with a tail, of either class."""
     arcs, owner, labels, start = [], [], [], 1
     for number in range(graphs):
         length = 3 + number % 4
@@ -80,7 +90,7 @@ def write_proteins(root, graphs=40):
         nx.add_path(graph, [0, *range(length, length + 2 + number % 3)])
         arcs += [f"{start + u}, {start + v}" for a, b in graph.edges for u, v in ((a, b), (b, a))]
         owner += [str(number + 1)] * len(graph)
-        labels.append(str(length % 2 + 1))
+        labels.append(str(number // 4 % 2 + 1))  # so no network can be perfect
         start += len(graph)
     raw = root / "TU" / "PROTEINS" / "raw"
     raw.mkdir(parents=True)

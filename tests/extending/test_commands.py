@@ -2,32 +2,36 @@
 
 import csv
 import json
-import os
-import signal
-import time
+import re
+import tomllib
 
 import pytest
+from safetensors.torch import load_file
 
 TINY = {
     "network.width": 8,
     "network.layers": 2,
     "selection.samples": 2,
-    "training.batch_size": 8,
+    "training.batch_size": 16,
     "data.split": "stratified",
     "machine.checkpoint_seconds": 0,
     "machine.accelerator": "cpu",
 }
-# What to set for each part, and a policy if there has to be one.
+# The policy and the settings that name a part.
 PARTS = {
-    "estimator": ("delete 1 vertex x 2", {"selection.estimator": "my_estimator:Fading"}),
     "policy": ("select rings:Ring x 2", {}),
+    "estimator and noise": (
+        "delete 1 vertex x 2",
+        {"selection.estimator": "my_estimator:Fading", "selection.noise": "my_noise:logistic"},
+    ),
     "loss": (
         "delete 1 vertex x 2",
         {"selection.auxiliary": "my_loss:crowding", "selection.options": "{power=3.0}"},
     ),
-    "noise": ("delete 1 vertex x 2", {"selection.noise": "my_noise:logistic"}),
-    "layer": ("", {"network.conv": "my_layer:MeanLayer"}),
-    "pooling": ("", {"network.readout": "my_pooling:RootMeanSquare"}),
+    "layer and pooling": (
+        "",
+        {"network.conv": "my_layer:MeanLayer", "network.readout": "my_pooling:RootMeanSquare"},
+    ),
     "architecture": (
         "delete 1 vertex x 2",
         {"network.architecture": "my_architecture:Gated", "network.options": "{sharpness=2.0}"},
@@ -37,14 +41,14 @@ PARTS = {
         {"network.architecture": "my_architecture:egos", "network.options": "{hops=2}"},
     ),
 }
-LEARNED = {
+EVERYTHING = {
     "selection.estimator": "my_estimator:Fading",
     "selection.auxiliary": "my_loss:crowding",
     "selection.noise": "my_noise:logistic",
+    "selection.options": "{decay=0.9, power=3.0}",
     "network.architecture": "my_architecture:Gated",
     "network.conv": "my_layer:MeanLayer",
     "network.readout": "my_pooling:RootMeanSquare",
-    "selection.options": "{decay=0.9, power=3.0}",
 }
 
 
@@ -52,7 +56,7 @@ def words_of(changes):
     return [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
 
 
-def train(policy, changes, name, epochs=2):
+def train(policy, changes, name, epochs=3):
     """The words of a command that trains on a few graphs."""
     start = ["train", "proteins", *([policy] if policy else [])]
     return [*start, *words_of(TINY | changes), "--epochs", epochs, "--name", name, "--quiet"]
@@ -70,42 +74,37 @@ def outcome(folder):
     }
 
 
-def kill_in_training(osan, words, folder):
-    """Start a command and kill it after its first epoch, before it has finished."""
-    process = osan.start(*words)
-    end = time.monotonic() + 120
-    while not ((folder / "checkpoint.ckpt").exists() and (folder / "metrics.csv").exists()):
-        assert time.monotonic() < end, osan.wait().err
-        time.sleep(0.002)
-    os.kill(process, signal.SIGKILL)
-    assert osan.wait().code == -signal.SIGKILL
-    assert not (folder / "result.json").exists()
-
-
 @pytest.mark.parametrize("part", PARTS)
-def test_trained_killed_resumed_evaluated_and_predicted(osan, part):
+def test_a_killed_run_is_resumed_to_the_same_end(osan, part):
+    """An epoch has four steps, so the first epoch is in the checkpoint and the second is not."""
     policy, changes = PARTS[part]
     whole, killed = (osan.folder / "runs" / f"{part} {how}" / "seed-0" for how in ("whole", "killed"))
-    trained = osan(*train(policy, changes, f"{part} whole", epochs=6), "--json")
-    value = json.loads(trained.out)["value"]
-    kill_in_training(osan, train(policy, changes, f"{part} killed", epochs=6), killed)
+    osan(*train(policy, changes, f"{part} whole"))
+    osan(*train(policy, changes, f"{part} killed"), kill=6)
+    assert (killed / "checkpoint.ckpt").exists()
+    assert not (killed / "result.json").exists()
     osan("train", "--resume", killed, "--quiet")
     assert outcome(killed) == outcome(whole)
-    # The part is in the settings that the run keeps, as it was named.
-    stored = (whole / "settings.toml").read_text()
-    for name in (policy.split(" x ")[0], *changes.values()):
-        assert name.startswith("{") or name in stored
-    scores = json.loads(osan("evaluate", whole, "--json").out)
-    assert value == pytest.approx(scores["test"]["rocauc"] if "test" in scores else scores["rocauc"])
+    # The settings that the run keeps name the part as the user did.
+    stored = tomllib.loads((whole / "settings.toml").read_text())
+    assert stored["selection"]["policy"] == policy
+    for key, value in changes.items():
+        section, name = key.split(".")
+        assert stored[section][name] == (tomllib.loads(f"x={value}")["x"] if "{" in value else value)
 
 
 def test_all_parts_in_one_run_that_is_killed_twice(osan):
     whole, killed = (osan.folder / "runs" / how / "seed-0" for how in ("whole", "killed"))
-    osan(*train("select rings:Ring x 2", LEARNED, "whole", epochs=12))
-    kill_in_training(osan, train("select rings:Ring x 2", LEARNED, "killed", epochs=12), killed)
-    kill_in_training(osan, ("train", "--resume", killed), killed)
+    trained = json.loads(osan(*train("select rings:Ring x 2", EVERYTHING, "whole", 4), "--json").out)
+    osan(*train("select rings:Ring x 2", EVERYTHING, "killed", 4), kill=6)
+    osan("train", "--resume", killed, kill=6)
     osan("train", "--resume", killed)
     assert outcome(killed) == outcome(whole)
+    evaluated = json.loads(osan("evaluate", killed, "--json").out)
+    assert evaluated["rocauc"] == trained["value"]
+    # The factor of the estimator shrank with every step up to the best epoch.
+    factor = load_file(whole / "model.safetensors")["selection.estimator.factor"]
+    assert factor.item() == pytest.approx(0.9 ** (4 * (trained["best_epoch"] + 1)))
 
 
 def test_a_sweep_and_its_tables(osan):
@@ -156,5 +155,63 @@ def test_a_sweep_and_its_tables(osan):
     drawn = osan("table", "protein", "--runs", "swept").out
     assert "my_architecture:Gated" in drawn
     assert "rings:Ring" in drawn
+    # To list runs, osan needs none of the modules.
+    hidden = (osan.folder / "rings.py").rename(osan.folder / "rings.txt")
     rows = json.loads(osan("runs", "swept", "--json").out)
+    missing = osan("evaluate", f"swept/{names[0]}/seed-0", code=2)
+    hidden.rename(osan.folder / "rings.py")
     assert {row["name"] for row in rows} == set(names)
+    assert "selection.policy: cannot import 'rings:Ring'" in missing.err
+
+
+WRONG = """
+import torch
+from osan.selection import Problem
+
+
+class NoSolver(Problem):
+    sized = False
+
+
+class Short(Problem):
+    sized = False
+
+    def solve(self, weights, tie):
+        return torch.ones_like(weights[1:])
+
+
+def total(choice, ground):
+    return choice.sum()
+
+
+class Flat(torch.nn.Module):
+    def __init__(self, width, layers, out):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(out))
+
+    def forward(self, batch, bag):
+        return self.scale * bag.weight.sum()
+"""
+CASES = {
+    "selection.estimator=my_estimator:Nobody": "cannot import 'my_estimator:Nobody' .*no attribute 'Nobody'",
+    "selection.estimator=my_layer:MeanLayer": "expected .*a subclass of it, got 'my_layer:MeanLayer'",
+    "selection.auxiliary=broken:loss": "cannot import 'broken:loss' .ZeroDivisionError: division by zero",
+    "selection.auxiliary=wrong:total": r"expected .* one loss per graph, shape \[16\], got shape \[\]",
+    "selection.policy=select rings:Rnig x 2": "cannot import 'rings:Rnig'",
+    "selection.policy=select my_loss:crowding x 2": "expected a subclass of osan.selection.Problem, got",
+    "selection.policy=select wrong:NoSolver x 2": "expected a kind that defines solve.*'wrong:NoSolver'",
+    "selection.policy=select wrong:Short x 2": r"expected Short.solve to return shape \[\d+, 2\], .*, got",
+    "network.conv=nowhere:Layer": "cannot import 'nowhere:Layer' .*No module named 'nowhere'",
+    "network.conv=my_loss:crowding": "expected a function from the width to a layer.*got crowding",
+    "network.readout=my_noise:logistic": "expected a function of the width, got logistic, which fails",
+    "network.architecture=wrong:Flat": r"expected predictions of shape \[16, 1\].*'wrong:Flat', got \[1\]",
+}
+
+
+@pytest.mark.parametrize("word", CASES)
+def test_a_part_that_does_not_fit_is_one_line(osan, word):
+    (osan.folder / "wrong.py").write_text(WRONG)
+    (osan.folder / "broken.py").write_text("loss = 1 / 0\n")
+    ended = osan(*train("delete 1 vertex x 2", {}, word), "--set", word, code=2)
+    assert ended.err.count("\n") == 1
+    assert re.match(f"osan: {word.split('=')[0]}: {CASES[word]}", ended.err)

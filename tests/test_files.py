@@ -27,7 +27,11 @@ def test_byte_order_marks_are_dropped(tmp_path, encoding):
     [
         ("a.txt", None, "a.txt cannot be read: No such file"),
         ("a.gz", b"plain", r"a\.gz, line 1: the compressed file is cut off or damaged"),
-        ("a.txt", gzip.compress(b"a\n" * 9, mtime=0)[:-9], r"a\.txt, line \d+: the compressed file is cut off"),
+        (
+            "a.txt",
+            gzip.compress(b"a\n" * 9, mtime=0)[:-9],
+            r"a\.txt, line \d+: the compressed file is cut off",
+        ),
         ("a.txt", b"a b\nc \xff\n", r"a\.txt, line 2: expected UTF-8 text, got byte 0xff"),
         ("a\0.txt", None, "cannot be read"),
     ],

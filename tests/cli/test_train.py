@@ -48,7 +48,7 @@ def molecules(path, count=40):
 
 @pytest.fixture(scope="module")
 def own_run(tmp_path_factory):
-    """A run on a table of one's own, with two targets."""
+    """A run on a custom table with two targets."""
     place = tmp_path_factory.mktemp("own")
     molecules(place / "molecules.csv")
     words = ["train", str(place / "molecules.csv"), "delete 1 vertex", "--subgraphs", "2", "--smiles", "mol"]
@@ -75,7 +75,7 @@ def test_train_own_molecules_evaluate_and_predict(own_run, tmp_path):
 
     (tmp_path / "new.csv").write_text("mol\nCCO\nno molecule\nCCCCCC\n*CC\nOCC\n\n")
     out = run("predict", own_run, "new.csv")
-    assert "3 molecules predicted" in out.stdout
+    assert "wrote predictions of 3 molecules" in out.stdout
     rows = {row["line"]: row for row in csv.DictReader((tmp_path / "predictions.csv").open())}
     assert list(rows) == ["2", "4", "6"]
     assert list(rows["2"]) == ["mol", "line", *columns.split(",")]

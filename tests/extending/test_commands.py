@@ -142,11 +142,17 @@ def test_a_sweep_and_its_tables(osan):
     for name in names:
         settings = (osan.folder / "swept" / name / "seed-0" / "settings.toml").read_text()
         assert all(value in settings for value in (first if "Fading" in name else second).values())
-    shown = {row["recipe"]: row for row in json.loads(osan("table", "protein", "--runs", "swept", "--json").out)}
+    shown = {
+        row["recipe"]: row for row in json.loads(osan("table", "protein", "--runs", "swept", "--json").out)
+    }
     for name in names:
         result = json.loads((osan.folder / "swept" / name / "seed-0" / "result.json").read_text())
         assert (shown[name]["mean"], shown[name]["runs"]) == (result["value"], 1)
-        assert [shown[name][key] for key in ("operation", "type", "subgraphs")] == ["select", "rings:Ring", "2"]
+        assert [shown[name][key] for key in ("operation", "type", "subgraphs")] == [
+            "select",
+            "rings:Ring",
+            "2",
+        ]
     drawn = osan("table", "protein", "--runs", "swept").out
     assert "my_architecture:Gated" in drawn
     assert "rings:Ring" in drawn

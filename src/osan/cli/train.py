@@ -1,4 +1,4 @@
-"""``osan train``: one setting of the paper or of one's own, from data to score."""
+"""``osan train``: train a setting of the paper or your own, from data to score."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 from pages import DOCS, blocks, run, text_of
@@ -26,7 +27,7 @@ def commands() -> list[str]:
     return [
         line
         for block in re.findall(r"^```\n(osan .*?)```", text_of(PAGE), re.M | re.S)
-        for line in block.splitlines()
+        for line in block.replace("\\\n", " ").splitlines()
     ]
 
 
@@ -37,9 +38,12 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / name).write_text(code)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path
-    for name in files():
-        sys.modules.pop(name.removesuffix(".py"), None)
+    modules = [name.removesuffix(".py") for name in files()]
+    before = {name: sys.modules.pop(name) for name in modules if name in sys.modules}
+    yield
+    for name in modules:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
 
 
 def test_every_section_has_a_short_file_its_use_and_a_command():
@@ -51,7 +55,8 @@ def test_every_section_has_a_short_file_its_use_and_a_command():
         assert len([line for line in code[0][1].splitlines() if line]) <= 25, title
 
 
-def test_the_parts_work_in_python_and_on_the_command_line(folder, capsys):
+@pytest.mark.usefixtures("folder")
+def test_the_parts_work_in_python_and_on_the_command_line(capsys):
     from osan.cli import app
 
     others = [block for block in blocks(PAGE) if block not in files().values()]
@@ -61,3 +66,6 @@ def test_the_parts_work_in_python_and_on_the_command_line(folder, capsys):
         quick = shlex.split(QUICK) if words[0] == "train" else []
         app([*words, *quick], standalone_mode=False)
         assert re.search("test m|separate", capsys.readouterr().out), command
+    (run_folder,) = Path("runs").glob("*/my_weigher:model/**/result.json")
+    app(["explain", str(run_folder.parent), "0", "--json"], standalone_mode=False)
+    assert '"policy": "select 3 vertices x 3"' in capsys.readouterr().out

@@ -60,7 +60,7 @@ def _build(settings: Settings, info: TaskInfo) -> nn.Module:
             f"makes its bags itself, got {choice.policy!r}"
         )
     if not takes_bags:
-        return network if brings_bags(network) else CustomModel(network)
+        return network if hasattr(network, "learns") else CustomModel(network)
     if policy is None:
         return FixedBags(whole_graphs, network)
     # A custom network need not tell its width.

@@ -1,4 +1,4 @@
-"""``osan train`` with a split of one's own and ``osan predict`` on graphs, as a user meets them."""
+"""``osan train`` with a custom split and ``osan predict`` on graphs, as a user runs them."""
 
 import csv
 import json

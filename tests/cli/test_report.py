@@ -117,5 +117,5 @@ def test_the_demo_end_to_end(tmp_path):
     assert found["what"] == "marked"
     assert sum(row[0] for row in found["vertices"]) == pytest.approx(1.0, abs=0.01)
     assert "subgraph 3" in run("explain", "runs/demo/learned/seed-0", "1", "--samples", "3")
-    with pytest.raises(OsanError, match="has no policy"):
+    with pytest.raises(OsanError, match="expected a policy, got none"):
         run("explain", "runs/demo/plain/seed-0", "0")

@@ -1,4 +1,4 @@
-"""Splits of one's own: files and mappings of indices, folds, and what is wrong with one."""
+"""Custom splits: files and mappings of indices, folds, and what is wrong with one."""
 
 import csv
 import gzip

@@ -25,6 +25,11 @@ def test_the_code_of_a_page_runs(page, printed):
     run(page, blocks(page), printed)
 
 
+def test_the_example_of_encodings_runs(printed):
+    page = DOCS / "datasets.md"
+    run(page, [block for block in blocks(page) if "AddEncodings" in block], printed)
+
+
 def test_the_quick_start_runs(tmp_path, monkeypatch, printed):
     monkeypatch.chdir(tmp_path)
     run(DOCS / "index.md", blocks(DOCS / "index.md"), printed)

@@ -1,5 +1,6 @@
 """Links, menus, commands, settings and tables of the documentation are what the library has."""
 
+import inspect
 import re
 import subprocess
 import sys
@@ -94,12 +95,44 @@ def test_the_readme_names_targets_that_exist():
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target
 
 
-def test_the_api_pages_name_what_there_is():
-    """Every ``::: name`` of the API pages can be imported."""
-    for page in (DOCS / "api").glob("*.md"):
-        for name in re.findall(r"^::: (\S+)", text_of(page), flags=re.MULTILINE):
-            room, _, last = name.rpartition(".")
-            try:
-                import_module(name)
-            except ModuleNotFoundError:
-                assert hasattr(import_module(room), last), (page.name, name)
+@pytest.mark.parametrize("room", sorted(page.stem for page in (DOCS / "api").glob("*.md")))
+def test_the_api_page_of_a_room_has_all_its_public_names(room):
+    """Each has an entry that can be imported, and a docstring unless it is a table or a type."""
+    public = import_module(f"osan.{room}")
+    entries = re.findall(r"^::: (\S+)", text_of(DOCS / "api" / f"{room}.md"), flags=re.MULTILINE)
+    found = {entry: _imported(entry) for entry in entries}
+    assert len(found) == len(entries)
+    named = {entry.rpartition(".")[2]: value for entry, value in found.items()}
+    assert [name for name in public.__all__ if name not in named] == []
+    for name in public.__all__:
+        value = getattr(public, name)
+        assert named[name] is value, name
+        if inspect.isclass(value) or inspect.isroutine(value):
+            assert inspect.getdoc(value), name
+
+
+def test_every_room_has_an_api_page():
+    import osan
+
+    rooms = {name for name in dir(osan) if inspect.ismodule(getattr(osan, name)) and name in osan._ROOMS}
+    assert rooms - {page.stem for page in (DOCS / "api").glob("*.md")} == {"errors"}
+
+
+def test_the_tables_that_contributors_touch_exist():
+    text = text_of(ROOT / "CONTRIBUTING.md")
+    tables = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
+    assert len(tables) >= 15
+    for name, module in tables:
+        defined = rf"^(def )?{name}\b( = |: |\()"
+        assert re.search(defined, text_of(ROOT / "src" / "osan" / module), flags=re.MULTILINE), (name, module)
+    for path in re.findall(r"`(tests/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), path
+
+
+def _imported(name):
+    """What ``module.name`` stands for."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        room, _, last = name.rpartition(".")
+        return getattr(import_module(room), last)

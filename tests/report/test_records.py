@@ -103,7 +103,7 @@ def test_the_command(molesol, tmp_path):
 
 
 def test_columns_without_any_figure_are_left_out(write_run, tmp_path):
-    """A comparison of one's own has nothing to do with the paper."""
+    """A custom comparison has nothing to do with the paper."""
     write_run(
         tmp_path, recipe("ogbg-molesol/gin/baseline").settings.varied({"network.width": 8}, "mine"), 0.5
     )

@@ -53,6 +53,17 @@ class Size(Ring):
     by = ("mean", "sum")
 
 
+class NoSolver(Problem):
+    sized = False
+
+
+class Short(Problem):
+    sized = False
+
+    def solve(self, weights, tie):
+        return torch.ones_like(weights[1:])
+
+
 def no_kind():
     pass
 '''
@@ -120,6 +131,7 @@ def test_a_ring_is_chosen_and_becomes_a_bag():
             "select my_rings:no_kind",
             "policy: expected a subclass of osan.selection.Problem, got 'my_rings:no_kind'",
         ),
+        ("select my_rings:NoSolver", r"a kind that defines solve\(weights, tie\), got 'my_rings:NoSolver'"),
         ("select 3 my_rings:Ring", "policy: expected a text such as"),
         ("select my_rings:Size", "policy: expected a text such as"),
         ("my_rings:Ring x 3", "policy: expected a text such as"),
@@ -131,6 +143,16 @@ def test_a_ring_is_chosen_and_becomes_a_bag():
 def test_what_does_not_fit_is_named(text, message):
     with pytest.raises(OsanError, match=message):
         Policy.parse(text)
+
+
+@pytest.mark.usefixtures("rings")
+def test_a_solver_that_gives_another_shape_is_named():
+    """Not the estimator, which hands on what the solver gives."""
+    select = Selection("select my_rings:Short", noise="none")
+    with pytest.raises(
+        OsanError, match=r"policy: expected Short.solve to return shape \[3, 2\], .* \[2, 2\]"
+    ):
+        select(data(nx.path_graph(3)), torch.zeros(3, 2))
 
 
 class Core(Problem):

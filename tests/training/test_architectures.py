@@ -12,7 +12,7 @@ from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, Output
 from osan.training import callbacks
 from osan.training.build import build
-from osan.training.evaluation import predict
+from osan.training.evaluation import predict, scores
 from osan.training.folder import read_result, settings_of
 from osan.training.run import load_model, train
 from osan.training.tasks import TaskInfo, load_task
@@ -55,16 +55,30 @@ def stop_after(monkeypatch, epoch):
     monkeypatch.setattr(callbacks.Saver, "on_train_epoch_end", stop)
 
 
-@pytest.mark.parametrize("architecture", sorted({*OPTIONS, *WITH_POLICY}))
-def test_every_architecture_is_trained_stored_and_loaded(tmp_path, small, architecture):
-    settings = small_of(small, architecture)
+@pytest.mark.parametrize(
+    ("architecture", "options"),
+    [*((name, OPTIONS.get(name, {})) for name in sorted({*OPTIONS, *WITH_POLICY})), ("k-osan", {"k": 1})],
+    ids=str,
+)
+def test_every_architecture_is_trained_resumed_stored_and_loaded(
+    tmp_path, small, outcome, monkeypatch, architecture, options
+):
+    settings = small_of(small, architecture, **{"network.options": options})
     result = train(settings, tmp_path / "run", progress=False)
+    with monkeypatch.context() as patched:
+        stop_after(patched, 0)
+        with pytest.raises(RuntimeError, match="stopped"):
+            train(settings, tmp_path / "stopped", progress=False)
+    train(settings, tmp_path / "stopped", resume=True, progress=False)
+    assert outcome(tmp_path / "stopped") == outcome(tmp_path / "run")
     learner, loaded, _ = load_model(tmp_path / "run")
     assert loaded == settings
     prediction = predict(learner, load_task(settings).test, settings.training.batch_size)
     told = [float(row["predicted_y"]) for row in csv.DictReader((tmp_path / "run/predictions.csv").open())]
     assert prediction.flatten().tolist() == pytest.approx(told, rel=1e-5, abs=1e-6)
     assert not learner.learns
+    values = scores(prediction, load_task(settings).test.y, learner.info)
+    assert values[result.metric] == pytest.approx(result.value, rel=1e-6)
     assert result == read_result(tmp_path / "run")
 
 

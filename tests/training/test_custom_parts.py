@@ -40,6 +40,10 @@ def halving(at, every=2):
     return 0.5 ** (at.epoch // every), 1.0
 
 
+def failing(width, layers, out):
+    return width / 0
+
+
 class Net(torch.nn.Module):
     def __init__(self, width, layers, out, vertex_encoder, bias=True):
         super().__init__()
@@ -114,6 +118,20 @@ def test_all_parts_in_one_run(tmp_path, small):
             "selection.estimator: expected .*a subclass of it",
         ),
         ({"selection.noise": "parts_of_a_user:Nobody"}, "selection.noise: cannot import"),
+        ({"selection.evaluation_noise": "no:noise"}, "selection.evaluation_noise: cannot import"),
+        ({"selection.policy": "select no:Kind x 2"}, "selection.policy: cannot import 'no:Kind'"),
+        (
+            {"network.conv": "no:Layer", "network.architecture": "osan", "network.options": {}},
+            "^network.conv: cannot import 'no:Layer'",
+        ),
+        (
+            {"network.readout": "math:prod", "network.architecture": "osan", "network.options": {}},
+            "^network.readout: expected a function of the width, got prod, which fails for 8",
+        ),
+        (
+            {"network.architecture": "parts_of_a_user:failing", "network.options": {}},
+            r"network: the architecture 'parts_of_a_user:failing' cannot be built \(ZeroDivisionError",
+        ),
         ({"selection.auxiliary": "parts_of_a_user:PARTS"}, "selection.auxiliary: cannot import"),
         (
             {"selection.options": {"gian": 2.0}},

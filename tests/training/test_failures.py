@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from osan.errors import OsanError
 from osan.training.folder import (
@@ -183,10 +184,10 @@ def test_two_processes_do_not_share_a_folder(tmp_path, small):
 
 def test_a_failure_of_any_kind_is_noted(tmp_path, small):
     settings = small(**{"data.dataset": "planted-motif", "data.options": {"num_graphs": -1}})
-    with pytest.raises(OsanError, match="num_graphs must be at least 1"):
+    with pytest.raises(OsanError, match="num_graphs: expected at least 1"):
         train(settings, tmp_path / "run", progress=False)
     noted = json.loads((tmp_path / "run" / FAILED).read_text())
-    assert noted == {"error": "num_graphs must be at least 1, got -1"}
+    assert noted == {"error": "num_graphs: expected at least 1, got -1"}
 
 
 def test_an_interrupt_in_other_clothes_is_no_failure(tmp_path, small, monkeypatch):
@@ -227,3 +228,23 @@ def test_loading_a_model(tmp_path, finished):
 def test_the_checkpoint_holds_no_pickled_objects(finished):
     state = torch.load(finished / CHECKPOINT, weights_only=True)
     assert {"settings", "callbacks", "state_dict", "optimizer_states"} <= state.keys()
+
+
+def test_runs_of_format_1(tmp_path, finished):
+    """They had another name for an encoder, and vectors for marked edges that nothing used."""
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    now = load_file(folder / WEIGHTS)
+    old = {name.replace("upstream.vertex_encoder.", "upstream.encoder."): t for name, t in now.items()}
+    assert old.keys() != now.keys()
+    old["downstream.stack.layers.0.edge_mark"] = torch.zeros(8)
+    save_file(old, folder / WEIGHTS)
+    content = json.loads((folder / MODEL).read_text())
+    assert content.pop("format") == "2"
+    del content["custom"]
+    (folder / MODEL).write_text(json.dumps(content))
+    with pytest.raises(OsanError, match=r"model.json: expected format 1 or 2, got None"):
+        load_model(folder)
+    (folder / MODEL).write_text(json.dumps({"format": "1", **content}))
+    one, other = load_model(folder)[0].model.state_dict(), load_model(finished)[0].model.state_dict()
+    assert all(torch.equal(one[name], other[name]) for name in one.keys() | other.keys())

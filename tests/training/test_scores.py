@@ -51,7 +51,7 @@ def test_targets_of_one_class_are_left_out():
     prediction = torch.tensor([[0.0, 1.0], [1.0, 2.0]])
     y = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
     assert float(score(prediction, y, "binary", "rocauc")) == 1.0
-    with pytest.raises(OsanError, match="graphs of both classes"):
+    with pytest.raises(OsanError, match="rocauc: of both classes"):
         score(prediction[:, 1:], y[:, 1:], "binary", "rocauc")
 
 

@@ -1,4 +1,4 @@
-"""From settings to a task: what is asked of one's own files is done or refused, never forgotten."""
+"""From settings to a task: what is asked of custom files is done or refused, never forgotten."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A test of one's own, in one file: 1-WL that also sees the multiset of colors two steps away."""
+"""A custom test, in one file: 1-WL that also sees the multiset of colors two steps away."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""``osan train``: one setting of the paper or of one's own, from data to score."""
+"""``osan train``: train a setting of the paper or your own, from data to score."""
 
 from __future__ import annotations
 
@@ -10,53 +10,62 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from osan.cli.options import SPLIT_HELP, Json, print_json
+from osan.cli.options import RUNS, SPLIT_HELP, Data, Json, Runs, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
     from osan.training.folder import Result
     from osan.training.settings import Settings
 
-Given = Annotated[str | None, typer.Argument(help="A dataset (osan data list), or a file of your own.")]
-Policy = Annotated[str | None, typer.Argument(help='Such as "delete 1 vertex"; none: the graph alone.')]
-Sets = Annotated[list[str] | None, typer.Option("--set", help="Any setting, as section.key=value.")]
-Targets = Annotated[list[str] | None, typer.Option(help="Own table: a target column (repeatable).")]
+Given = Annotated[str | None, typer.Argument(help="Dataset (osan data list), or your file.")]
+Policy = Annotated[
+    str | None, typer.Argument(help='Policy, e.g. "delete 1 vertex" (default: the whole graph).')
+]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", help="Any setting, as section.key=value (repeatable).")
+]
+Targets = Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")]
 
 
 def train(
     dataset: Given = None,
     policy: Policy = None,
-    subgraphs: Annotated[str | None, typer.Option(help="Subgraphs per graph, or all.")] = None,
+    subgraphs: Annotated[str | None, typer.Option(help="Number of subgraphs per graph, or all.")] = None,
     selection: Annotated[
-        str | None, typer.Option(help="How they are chosen: imle (the default), random, simple, ...")
+        str | None, typer.Option(help="Estimator: imle (the default), random, simple, ..., or module:name.")
     ] = None,
-    network: Annotated[str | None, typer.Option(help="gin (the default), pna or ds-gnn.")] = None,
-    recipe: Annotated[str | None, typer.Option(help="A run of the paper (osan recipes).")] = None,
-    settings: Annotated[Path | None, typer.Option(help="A TOML or YAML file of settings.")] = None,
+    network: Annotated[
+        str | None,
+        typer.Option(help="gin (the default), gcn, pna, an architecture such as dss, or module:name."),
+    ] = None,
+    recipe: Annotated[str | None, typer.Option(help="Run of the paper (osan recipes).")] = None,
+    settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
-    seed: Annotated[int | None, typer.Option(help="Of weights, noise and the order of batches.")] = None,
-    epochs: Annotated[int | None, typer.Option(help="At most that many.")] = None,
-    devices: Annotated[int | None, typer.Option(help="Processes (or GPUs) to train with.")] = None,
-    optimizer: Annotated[str | None, typer.Option(help="adam (the default), adamw or sgd.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of weights, noise and the order of batches.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
+    devices: Annotated[int | None, typer.Option(help="Number of processes or GPUs.")] = None,
+    optimizer: Annotated[
+        str | None, typer.Option(help="adam (the default), adamw, sgd, or module:name.")
+    ] = None,
     schedule: Annotated[
-        str | None, typer.Option(help="constant, steps, cosine, one-cycle or plateau.")
+        str | None, typer.Option(help="constant, steps, cosine, one-cycle, plateau, or module:name.")
     ] = None,
     logger: Annotated[
-        list[str] | None, typer.Option(help="csv, tensorboard, wandb or mlflow (repeatable).")
+        list[str] | None, typer.Option(help="Logger: csv, tensorboard, wandb or mlflow (repeatable).")
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Own table: the column with SMILES.")] = None,
+    smiles: Annotated[str | None, typer.Option(help="Your table: column with SMILES.")] = None,
     target: Targets = None,
-    labels: Annotated[Path | None, typer.Option(help="Own graphs: file with one line per graph.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Own file: regression, binary or multiclass.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Your file: regression, binary or multiclass.")] = None,
     split: Annotated[str | None, typer.Option(help=SPLIT_HELP)] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run, part of its folder.")] = None,
-    runs: Annotated[Path, typer.Option(help="Where run folders go.")] = Path("runs"),
+    runs: Runs = RUNS,
     resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder of raw files (default: $OSAN_DATA).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    data: Data = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Hide the progress bar.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train and score one setting; everything about the run is in its folder afterward."""
+    """Train and score a network. All results are stored in the run folder."""
     from osan.training.folder import MODEL, read_json, run_folder, settings_of
     from osan.training.run import is_first_process
     from osan.training.run import train as run

@@ -7,6 +7,7 @@ from osan.lazy import attach
 if TYPE_CHECKING:
     from osan.data.custom.graphs import load_graphs, task_from_graphs
     from osan.data.custom.molecules import load_table
+    from osan.data.encodings import AddEncodings, encode
     from osan.data.flat import FlatDataset, flatten
     from osan.data.generated.planted import planted_motif
     from osan.data.generated.twisted import twisted_pairs
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METRICS",
+    "AddEncodings",
     "Features",
     "FlatDataset",
     "FlatLoader",
@@ -25,6 +27,7 @@ __all__ = [
     "Normalization",
     "Task",
     "brec",
+    "encode",
     "flatten",
     "graph8c",
     "load",
@@ -44,6 +47,7 @@ __getattr__, __dir__ = attach(
     {
         "custom.graphs": ["load_graphs", "task_from_graphs"],
         "custom.molecules": ["load_table"],
+        "encodings": ["AddEncodings", "encode"],
         "flat": ["FlatDataset", "flatten"],
         "generated.planted": ["planted_motif"],
         "generated.twisted": ["twisted_pairs"],

@@ -8,6 +8,7 @@ from typing import Any
 
 from osan.errors import OsanError
 from osan.experiments.catalog import recipe, recipes
+from osan.nn import ARCHITECTURES
 from osan.selection import Policy
 from osan.training.settings import Settings
 
@@ -176,6 +177,4 @@ def _protocol(dataset: str, downstream: str) -> Mapping[str, Mapping[str, Any]]:
 
 
 def _is_architecture(downstream: str) -> bool:
-    from osan.nn import architectures
-
-    return ":" in downstream or downstream in getattr(architectures, "ARCHITECTURES", {})
+    return ":" in downstream or downstream in ARCHITECTURES

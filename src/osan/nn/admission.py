@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import Module
 from torch_geometric.data import Data
 
-from osan.bags import SubgraphBag
+from osan.bags import SubgraphBag, straight_through
 from osan.errors import OsanError
 from osan.nn.atomic import atomic_columns, membership, ordered_atomic_types, tuple_labels
 from osan.nn.mlp import MLP
@@ -57,4 +57,4 @@ class LearnedAdmission(Module):
         else:
             seen += [membership(bag)[:, None]]
         value = torch.relu(self.mlp(torch.cat([part.to(dtype) for part in seen], dim=1))).squeeze(1)
-        return value + ((value != 0).to(dtype) - value).detach()
+        return straight_through((value != 0).to(dtype), value)

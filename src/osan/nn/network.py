@@ -11,6 +11,7 @@ from torch.nn import Module
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, whole_graphs
+from osan.bags.layout import graph_index
 from osan.errors import OsanError
 from osan.nn.admission import LearnedAdmission
 from osan.nn.atomic import InitialFeatures
@@ -153,9 +154,7 @@ class OSAN(Module):
         vertices = self.phi(self.inner(h, bag.vertex, bag.num_vertices, weight))
         if self.outer is None:
             return vertices
-        graph = getattr(batch, "batch", None)
-        graph = torch.zeros(bag.num_vertices, dtype=torch.long, device=h.device) if graph is None else graph
-        return self.outer(vertices, graph, bag.num_graphs)
+        return self.outer(vertices, graph_index(batch)[0], bag.num_graphs)
 
     def _per_subgraph(self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None) -> Tensor:
         subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)

@@ -14,11 +14,11 @@ from torch.nn import Module
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.norm import Activation
+from osan.words import Neighborhood
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Neighborhood = Literal["edges", "all"]
 Aggregation = Literal["per-vertex", "per-subgraph"]
 Level = Literal["graph", "vertex"]
 Atomic = Literal["ordered", "unordered"]

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import Linear, Module
 from torch_geometric.nn.aggr import Aggregation, Set2Set
 
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 from osan.parts import resolve
 
 
@@ -57,7 +57,16 @@ def Pool(pooling: str | Module | Callable[[int], Module], width: int) -> Any:
     if not isinstance(made, Module):
         if not callable(made):
             raise OsanError(f"pooling: expected a name, a module or a function of the width, got {made!r}")
-        made = made(width)
+        try:
+            made = made(width)
+        except OsanError:
+            raise
+        except Exception as error:  # whatever a user's function raises
+            name = getattr(made, "__name__", repr(made))
+            raise OsanError(
+                f"pooling: expected a function of the width, got {name}, which fails for {width} "
+                f"({one_line(error)})"
+            ) from error
     if isinstance(made, Aggregation):
         return AggregationPool(made, width)
     if not isinstance(made, Module):

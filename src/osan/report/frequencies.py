@@ -100,7 +100,7 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
     if "graph_id" in graph:  # the noise of the evaluation; a single molecule gets that of osan predict
         batch.graph_id = graph.graph_id
     frequency = learner.explain(batch, samples).frequency
-    policy = Policy.parse(settings.selection.policy)
+    policy: Policy = learner.model.policy  # type: ignore[assignment]
     if policy.operation == "delete":
         frequency = 1.0 - frequency
     of_edges = policy.weighs_edges

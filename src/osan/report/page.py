@@ -203,13 +203,13 @@ def _examples(
 
     out: list[Picture] = []
     for name, some in groups.items():
-        choice = some[0].settings.selection
         done = next((run for run in some if run.result is not None), None)
-        learns = choice.policy and choice.estimator != "random" and not choice.policy.endswith("x all")
-        if len(out) >= count or done is None or not learns:
+        if len(out) >= count or done is None:
             continue
-        progress(f"example of {name}")
         try:
+            if not done.settings.selection.learns:
+                continue
+            progress(f"example of {name}")
             seen = explain(done.folder, "0", samples=100, data=data)
         except OsanError as error:
             progress(f"no example of {name}: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import isabstract
 from typing import TYPE_CHECKING
 
 import torch
@@ -42,6 +43,8 @@ def kind_named(what: str | type[Problem], cover: bool = False) -> type[Problem]:
     kind = resolve(what, KINDS, "policy")
     if not (isinstance(kind, type) and issubclass(kind, Problem)):
         raise OsanError(f"policy: expected a subclass of osan.selection.Problem, got {what!r}")
+    if isabstract(kind):
+        raise OsanError(f"policy: expected a kind that defines solve(weights, tie), got {what!r}")
     if not cover:
         return kind
     if what not in COVERS:

@@ -127,6 +127,7 @@ class Selection(nn.Module):
         self._check_finite(scaled.detach(), problem)
         draw = self.estimator(problem, scaled, noise, randomness)
         if not isinstance(draw, Draw) or draw.choice.shape != scaled.shape:
+            self._check_solver(problem, scaled.detach())
             given = (
                 f"a choice of shape {list(draw.choice.shape)}"
                 if isinstance(draw, Draw)
@@ -137,6 +138,16 @@ class Selection(nn.Module):
                 f"of shape {list(scaled.shape)}, [elements, m], got {given}"
             )
         return Selected(problem.ground.spread(draw.choice), problem, draw.log_prob)
+
+    def _check_solver(self, problem: Problem, weights: Tensor) -> None:
+        """Name the policy if its solver is what fails, rather than the estimator that calls it."""
+        choice = problem.solve(weights, torch.zeros_like(weights))
+        if not isinstance(choice, Tensor) or choice.shape != weights.shape:
+            given = f"shape {list(choice.shape)}" if isinstance(choice, Tensor) else type(choice).__name__
+            raise OsanError(
+                f"policy: expected {type(problem).__name__}.solve to return shape {list(weights.shape)}, "
+                f"[elements, m], got {given}"
+            )
 
     def _check_finite(self, weights: Tensor, problem: Problem) -> None:
         """Refuse weights that would make the choice random without a word."""

@@ -12,7 +12,7 @@ from torch_geometric.nn import GCN, GIN
 
 from osan.bags import whole_graphs
 from osan.data import Features
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 from osan.nn import ARCHITECTURES, DataDrivenOSAN, FixedBags, Upstream, brings_bags
 from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
@@ -35,6 +35,7 @@ from osan.training.models import CustomModel
 from osan.training.options import accepts, share_options
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
+from osan.training.validation import is_about_part, naming_settings
 
 # Settings of the network that are arguments of its architecture.
 _NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "residual", "norm")
@@ -43,8 +44,13 @@ _NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "r
 def build(settings: Settings, info: TaskInfo) -> nn.Module:
     """The model of a run, with fresh weights from torch's global generator.
 
-    It is called with a batch and returns an :class:`osan.nn.Output`.
+    It is called with a batch and returns an :class:`osan.nn.Output`. Errors name the setting that is wrong.
     """
+    with naming_settings():
+        return _build(settings, info)
+
+
+def _build(settings: Settings, info: TaskInfo) -> nn.Module:
     choice, policy = settings.selection, settings.selection.parsed
     network = downstream(settings.network, info, policy)
     takes_bags = takes(network, "batch", "bag") and not brings_bags(network)
@@ -54,7 +60,7 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
             f"makes its bags itself, got {choice.policy!r}"
         )
     if not takes_bags:
-        return network if brings_bags(network) else CustomModel(network)
+        return network if hasattr(network, "learns") else CustomModel(network)
     if policy is None:
         return FixedBags(whole_graphs, network)
     # A custom network need not tell its width.
@@ -130,8 +136,13 @@ def _made(make: Callable[..., Any], name: str, *sizes: int, **options: Any) -> n
     """The network that an architecture makes; wrong options are errors that name the setting."""
     try:
         network = make(*sizes, **options)
-    except (OsanError, TypeError) as error:
-        raise OsanError(f"network: the architecture {name!r} cannot be built ({error})") from error
+    except Exception as error:  # whatever a custom architecture raises
+        if isinstance(error, OsanError) and is_about_part(error):
+            raise
+        if ":" not in name and not isinstance(error, OsanError | TypeError):
+            raise
+        reason = str(error) if isinstance(error, TypeError) else one_line(error)
+        raise OsanError(f"network: the architecture {name!r} cannot be built ({reason})") from error
     if not isinstance(network, nn.Module):
         raise OsanError(
             f"network.architecture: expected a function that returns a module, got {type(network).__name__} "
@@ -198,7 +209,10 @@ def evaluation_noise(choice: SelectionSettings) -> Noise | None:
     """The noise of validation and test; ``None`` if it is the noise of training."""
     if choice.evaluation_noise is None:
         return None
-    return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
+    try:
+        return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
+    except OsanError as error:
+        raise OsanError(f"selection.evaluation_{error}") from error
 
 
 def _noise(name: str, scale: float, options: dict[str, Any]) -> Noise:

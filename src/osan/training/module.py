@@ -107,6 +107,13 @@ class Learner(LightningModule):
 
     def losses(self, prediction: Tensor, y: Tensor) -> Tensor:
         """One loss per graph, of normalized targets if the task has them."""
+        expected = [len(y), self.info.num_targets]
+        if not isinstance(prediction, Tensor) or list(prediction.shape) != expected:
+            given = list(prediction.shape) if isinstance(prediction, Tensor) else type(prediction).__name__
+            raise OsanError(
+                f"network.architecture: expected predictions of shape {expected}, [graphs, targets], from "
+                f"{self.settings.network.architecture!r}, got {given}"
+            )
         y = y if self.scale is None else self.scale.apply(y)
         prediction = prediction.float() if prediction.dtype in _HALF else prediction
         return losses_per_graph(prediction, y, self.info.kind, self.loss)

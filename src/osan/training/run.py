@@ -25,6 +25,7 @@ from osan.training.module import Learner
 from osan.training.settings import CUSTOM, Settings
 from osan.training.settings_files import write_settings
 from osan.training.tasks import TaskInfo, load_task
+from osan.training.validation import naming_settings
 
 
 def train(
@@ -178,7 +179,9 @@ def _train(
     info = TaskInfo.of(task, settings)
     torch.manual_seed(settings.seed)
     learner = Learner(_model(settings, info, model), settings, info)
-    fitted = fit(learner, task, folder, resume=resume, progress=progress)
+    # A custom model has parts that no setting names.
+    with naming_settings() if model is None else contextlib.nullcontext():
+        fitted = fit(learner, task, folder, resume=resume, progress=progress)
     if fitted.trainer.is_global_zero:
         _finish(learner, task, fitted, folder)
     fitted.trainer.strategy.barrier()

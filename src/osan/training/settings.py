@@ -60,7 +60,8 @@ class SelectionSettings(Section):
     """Which subgraphs the network sees, and how it learns to choose them. Without a policy: whole graphs.
 
     ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so is the noun
-    of a policy. ``options`` holds further keyword arguments: each goes to those parts that take it.
+    of a policy. Modules are imported when the model is built, so runs can be listed without them. ``options``
+    holds further keyword arguments: each goes to those parts that take it.
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
     of one target; otherwise their mean is taken.
@@ -87,6 +88,9 @@ class SelectionSettings(Section):
     @field_validator("policy")
     @classmethod
     def _canonical(cls, text: str) -> str:
+        if ":" in text:
+            # A custom kind: its module is not imported yet, so that stored runs can be listed without it.
+            return " ".join(text.split()).removesuffix(" x 1")
         try:
             return str(Policy.parse(text)) if text.strip() else ""
         except OsanError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, TypeVar, get_args
 
@@ -28,6 +29,38 @@ def name_in(table: Mapping[str, Any], custom: bool = True) -> AfterValidator:
         raise ValueError(f"expected {', '.join(allowed[:-1])} or {allowed[-1]}, got {value!r}{hint}")
 
     return AfterValidator(check)
+
+
+# What errors about parts begin with, and the setting that names the part.
+_SETTINGS = {
+    **{name: f"selection.{name}" for name in ("policy", "estimator", "noise", "auxiliary")},
+    "conv": "network.conv",
+    "pooling": "network.readout",
+}
+
+
+def is_about_part(error: OsanError) -> bool:
+    """Whether an error says first which part is wrong."""
+    return str(error).partition(":")[0] in _SETTINGS
+
+
+@contextmanager
+def naming_settings() -> Iterator[None]:
+    """Let errors about parts begin with the setting that names the part.
+
+    >>> with naming_settings():
+    ...     raise OsanError("conv: expected a layer, got int")
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: network.conv: expected a layer, got int
+    """
+    try:
+        yield
+    except OsanError as error:
+        if not is_about_part(error):
+            raise
+        part, _, rest = str(error).partition(":")
+        raise OsanError(f"{_SETTINGS[part]}:{rest}") from error
 
 
 def checked(model: type[Checked], tree: Mapping[str, Any], where: str) -> Checked:

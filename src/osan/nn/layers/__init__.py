@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import Module
 
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 from osan.nn.layers.gcn import GCN
 from osan.nn.layers.gin import GIN, GINE
 from osan.nn.layers.neighborhoods import AllConv, MarkedConv
@@ -154,14 +154,21 @@ def _custom(make: Any, width: int) -> Module:
         )
     if not callable(make):
         raise OsanError(f"{expected}; got {make!r}")
-    if isinstance(make, type):
-        try:
-            signature(make).bind(width)
-        except TypeError as error:
-            raise OsanError(
-                f"{expected}; got {make.__name__}, which cannot be called with the width alone ({error})"
-            ) from None
-    conv = make(width)
+    name = getattr(make, "__name__", repr(make))
+    try:
+        signature(make).bind(width)
+    except TypeError as error:
+        raise OsanError(
+            f"{expected}; got {name}, which cannot be called with the width alone ({error})"
+        ) from None
+    except ValueError:  # some built-in functions have no signature
+        pass
+    try:
+        conv = make(width)
+    except OsanError:
+        raise
+    except Exception as error:  # whatever a user's function raises
+        raise OsanError(f"conv: {name} fails for the width {width} ({one_line(error)})") from error
     if not isinstance(conv, Module):
         raise OsanError(f"{expected}; got a function that returns {type(conv).__name__}")
     return conv

@@ -121,7 +121,7 @@ class _SumOfMessages(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(h, feature, weight, own, edge_index, index, row)
         out = ((h if row is None else h.index_select(0, row)) * own).contiguous()
-        _forward(out.numpy(), *map(_array, (h, edge_index[0], edge_index[1], feature, index, weight)))
+        _forward(out.numpy(), _array(h), *_array(edge_index), *map(_array, (feature, index, weight)))
         return out
 
     @staticmethod
@@ -140,9 +140,11 @@ class _SumOfMessages(torch.autograd.Function):
             None if t is None else torch.zeros_like(t, memory_format=torch.contiguous_format)
             for t in (feature, weight)
         )
-        source, target = edge_index
         _backward(
-            *map(_array, (gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight))
+            _array(gradient),
+            _array(h),
+            *_array(edge_index),
+            *map(_array, (feature, index, weight, to_h, to_feature, to_weight)),
         )
         to_own = None
         if ctx.needs_input_grad[3]:

@@ -205,7 +205,7 @@ def _dense_blocks(edge_index: Tensor, ptr: Tensor, weight: Tensor | None) -> Ite
     graph_of_arc = torch.repeat_interleave(torch.arange(len(sizes)), sizes)[edge_index[0]]
     values = torch.ones(edge_index.size(1), dtype=torch.float64) if weight is None else weight
     place_of_graph = torch.full_like(sizes, -1)
-    for n in padded[(sizes > 0) & (sizes <= DENSE)].unique().tolist():
+    for n in sorted(set(padded[(sizes > 0) & (sizes <= DENSE)].tolist())):
         for graphs in (padded == n).nonzero().squeeze(1).split(max(1, _BLOCK // n**2)):
             place_of_graph.fill_(-1)
             place_of_graph[graphs] = torch.arange(len(graphs))

@@ -96,3 +96,9 @@ def test_differences_leave_out_the_machine():
     other = one.changed({"machine.devices": 2, "training.epochs": 7})
     assert one.differences(other) == ["training.epochs: 100 instead of 7"]
     assert one.differences(one.changed({"machine.devices": 2})) == []
+
+
+def test_precision_may_be_a_number():
+    assert Settings().changed({"training.precision": 64}).training.precision == "64"
+    with pytest.raises(OsanError, match=r"training\.precision"):
+        Settings().changed({"training.precision": 16})

@@ -175,6 +175,12 @@ class TrainingSettings(Section):
     loss: Literal["auto", "mae", "mse"] = "auto"
     watch_test: bool = False
 
+    @field_validator("precision", mode="before")
+    @classmethod
+    def _number(cls, value: Any) -> Any:
+        """On the command line, ``training.precision=64`` is a number."""
+        return str(value) if isinstance(value, int) else value
+
     @model_validator(mode="after")
     def _consistent(self) -> TrainingSettings:
         if self.min_epochs > self.epochs:

@@ -50,7 +50,7 @@ class Alternate(Callback):
             start = time.perf_counter()
             for batch in self.batches:
                 self.optimizer.zero_grad()
-                loss = (self.bare.model(batch) - batch.y).square().mean()
+                loss = (self.bare.model(batch).prediction - batch.y).square().mean()
                 loss.backward()
                 self.optimizer.step()
             self.theirs.append(time.perf_counter() - start)

@@ -17,11 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan import compiled as numba
+from osan.compiled import njit
 from osan.nn.second_order import differentiable_gradients
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _forward(out, h, source, target, feature, index, weight):  # type: ignore[no-untyped-def]
     width = h.shape[1]
     zero = h.dtype.type(0)
@@ -47,7 +47,7 @@ def _forward(out, h, source, target, feature, index, weight):  # type: ignore[no
 
 
 # The compiler may reorder sums: only then does it vectorize the dot product for the weight.
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
 def _backward(  # type: ignore[no-untyped-def]
     gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight
 ):

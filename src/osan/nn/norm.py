@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d, Module
 
-from osan import compiled as numba
+from osan.compiled import njit
 from osan.errors import OsanError
 from osan.nn.second_order import differentiable_gradients
 
@@ -204,7 +204,7 @@ def _counts(h: Tensor, count: Tensor | None) -> Any:
     return _array(count if count.dtype == torch.bool else count.to(h.dtype))
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _moments(h, count):  # type: ignore[no-untyped-def]
     """Mean, variance and number of the copies, joined from blocks (Chan, Golub and LeVeque 1983)."""
     rows, width = h.shape
@@ -240,7 +240,7 @@ def _moments(h, count):  # type: ignore[no-untyped-def]
     return mean.astype(h.dtype), (square / max(copies, 1.0)).astype(h.dtype), copies
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
     """Factor and summand that normalize, and the inverse deviation, from one formula in both directions."""
     inverse = (1 / np.sqrt(variance + eps)).astype(weight.dtype)
@@ -248,7 +248,7 @@ def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
     return scale, bias - mean * scale, inverse
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _forward(out, h, weight, bias, mean, variance, eps, least):  # type: ignore[no-untyped-def]
     scale, shift, _ = _affine(weight, bias, mean, variance, eps)
     least = h.dtype.type(least)
@@ -258,7 +258,7 @@ def _forward(out, h, weight, bias, mean, variance, eps, least):  # type: ignore[
             out[i, j] = least if value < least else value
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _backward(out, gradient, h, weight, bias, mean, variance, count, copies, eps, least):  # type: ignore[no-untyped-def]
     scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
     rows, width = h.shape

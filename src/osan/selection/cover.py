@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan import compiled as numba
+from osan.compiled import njit
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem
 from osan.selection.topk import kept, ranks, top
@@ -100,7 +100,7 @@ def cover(weights: Tensor, tie: Tensor, ground: GroundSet, keep: Tensor) -> Tens
     return torch.from_numpy(result).to(weights)
 
 
-@numba.njit(cache=True)  # pragma: no cover - compiled
+@njit(cache=True)  # pragma: no cover - compiled
 def _repair(weights: Integers, chosen: Bits, pointer: Integers) -> None:
     """Cover the uncovered vertices of each graph, one shortest augmenting path at a time."""
     for graph in range(pointer.size - 1):
@@ -116,7 +116,7 @@ def _repair(weights: Integers, chosen: Bits, pointer: Integers) -> None:
                 _augment(w, z, times, new, False)
 
 
-@numba.njit(cache=True)  # pragma: no cover - compiled
+@njit(cache=True)  # pragma: no cover - compiled
 def _augment(w: Integers, z: Bits, times: Integers, new: int, spare: bool) -> bool:
     """Put ``new`` into a channel, along the path of channels that costs least.
 
@@ -170,7 +170,7 @@ def _augment(w: Integers, z: Bits, times: Integers, new: int, spare: bool) -> bo
     return True
 
 
-@numba.njit(cache=True)  # pragma: no cover - compiled
+@njit(cache=True)  # pragma: no cover - compiled
 def _leave(z: Bits, given: Integers, before: Integers, channel: int) -> int:
     z[given[channel], channel] = False
     return int(before[channel])

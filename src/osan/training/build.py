@@ -119,8 +119,8 @@ def downstream(
     if encodings:
         if not accepts(make, "vertex_encoder"):
             raise OsanError(
-                f"data.encodings: expected none with the architecture {network.architecture!r}, which takes no "
-                f"vertex_encoder, got {list(encodings)}"
+                f"data.encodings: expected none with the architecture {network.architecture!r}, which takes "
+                f"no vertex_encoder, got {list(encodings)}"
             )
         options["vertex_encoder"] = vertex_encoder(info, encodings, options["width"])
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)

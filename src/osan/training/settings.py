@@ -74,12 +74,14 @@ class DataSettings(Section):
 class SelectionSettings(Section):
     """Which subgraphs the network sees, and how it learns to choose them. Without a policy: whole graphs.
 
-    ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so is the noun
-    of a policy. ``weigher`` gives the weights by which subgraphs are chosen: ``"learned"`` is the upstream
-    network, ``"prior"`` adds it to a centrality. With ``"centrality"``, ``"degree"``, ``"pagerank"``,
-    ``"core"`` or ``"random"`` nothing is learned, and estimator and noise do not matter. ``module:name`` makes
-    a custom upstream network. Modules are imported when the model is built, so runs can be listed without them. ``options``
-    holds further keyword arguments: each goes to those parts that take it.
+    ``weigher`` gives the weights by which subgraphs are chosen: ``"learned"`` is the upstream network,
+    ``"prior"`` adds it to a centrality. With ``"centrality"``, ``"degree"``, ``"pagerank"``, ``"core"`` or
+    ``"random"`` nothing is learned, and estimator and noise do not matter.
+
+    ``weigher``, ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so
+    is the noun of a policy. Modules are imported when the model is built, so runs can be listed without them.
+    ``options`` holds further keyword arguments: each goes to those parts that take it.
+
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
     of one target; otherwise their mean is taken.
@@ -143,8 +145,9 @@ class NetworkSettings(Section):
     ``architecture`` is a name in ``osan.nn.ARCHITECTURES``, or ``module:name`` for a function
     ``(width, layers, out, **options)`` that makes a network; ``options`` are its further arguments, such as
     ``k``. ``like`` takes the paper's network for a dataset, and ``as_in_code`` follows the authors' code
-    where it differs from the text. What is not set is as in the paper; without ``like``: the architecture's
-    sizes if it has some, otherwise width 64 and 4 layers; GINE (GIN if edges have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
+    where it differs from the text. What is not set is as in the paper. Without ``like`` the sizes are those
+    of the architecture if it has defaults, otherwise width 64 and 4 layers; the rest is GINE (GIN if edges
+    have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
     :func:`~osan.training.run.train`.
     """
 

@@ -161,7 +161,7 @@ def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: in
         model = kind(width, width, network.upstream_layers, norm=norm, jk="last")
     of_edges = info.edge_features if edges else None
     return Upstream(
-        int(policy.count),
+        policy.columns,
         width,
         edges=edges,
         vertex_encoder=encoder(described(info.vertex_features), width),

@@ -8,6 +8,7 @@ from osan.nn.architectures import (
     ds_network,
     dss_gnn,
     esan_policy,
+    few_marks,
     identity_gnn,
     k_osan,
     kernel_gnn,
@@ -30,8 +31,10 @@ from osan.nn.output import Output
 from osan.nn.paper import paper_network
 from osan.nn.pooling import POOLS, Pool
 from osan.nn.stack import Stack
+from osan.nn.structure import Encoding, WithEncoding
 from osan.nn.upstream import Upstream
 from osan.nn.view import View, views
+from osan.nn.weighers import CentralityWeigher, Prior
 
 __all__ = [
     "ARCHITECTURES",
@@ -41,18 +44,22 @@ __all__ = [
     "POOLS",
     "BagBatchNorm",
     "Categorical",
+    "CentralityWeigher",
     "DataDrivenOSAN",
     "EgoNetwork",
+    "Encoding",
     "FixedBags",
     "InitialFeatures",
     "Numerical",
     "OnSubgraphs",
     "Output",
     "Pool",
+    "Prior",
     "SharingStack",
     "Stack",
     "Upstream",
     "View",
+    "WithEncoding",
     "brings_bags",
     "convolve",
     "dropout_gnn",
@@ -62,6 +69,7 @@ __all__ = [
     "dss_network",
     "ego_network",
     "esan_policy",
+    "few_marks",
     "identity_gnn",
     "k_osan",
     "kernel_gnn",

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
-from osan.nn.encoders import encoded, warn_unseen
+from osan.nn.encoders import encoded_vertices, warn_unseen
 from osan.nn.options import Atomic, Rank
 
 
@@ -131,7 +131,8 @@ class InitialFeatures(Module):
     width
         The width of the features.
     vertex_encoder
-        Maps ``batch.x`` to rows of that width. ``None`` gives every vertex the same learned row, with one
+        Maps ``batch.x`` (or the batch, see :func:`osan.nn.encoders.encoded_vertices`) to rows of that width.
+        ``None`` gives every vertex the same learned row, with one
         warning if there is an ``x``.
     atomic
         ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership in
@@ -177,12 +178,7 @@ class InitialFeatures(Module):
         if self.vertex_encoder is None or self.constant is not None:
             self.warned = self.warned or warn_unseen(batch, self.width)
             return self.constant.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
-        x = getattr(batch, "x", None)
-        if x is None:
-            raise OsanError(
-                f"batch.x: expected vertex features of shape [{batch.num_nodes}, columns], got none"
-            )
-        return encoded(self.vertex_encoder, x, "vertex_encoder", self.width)
+        return encoded_vertices(self.vertex_encoder, batch, "vertex_encoder", self.width)
 
     def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """Shape ``[copies, width]``."""

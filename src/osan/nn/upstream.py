@@ -9,7 +9,7 @@ from torch_geometric.nn import BatchNorm, GCNConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
-from osan.nn.encoders import as_encoder, encoded, warn_unseen
+from osan.nn.encoders import as_encoder, encoded, encoded_vertices, warn_unseen
 from osan.nn.options import Encoder
 
 
@@ -90,14 +90,15 @@ class Upstream(nn.Module):
             return self.out(h)
         parts = [h[batch.edge_index[0]], h[batch.edge_index[1]]]
         if self.edge_encoder is not None:
-            attributes = _attribute(batch, "edge_attr")
+            attributes = getattr(batch, "edge_attr", None)
+            if attributes is None:
+                raise OsanError("upstream: batch.edge_attr: expected a tensor for its encoder, got none")
             parts.append(encoded(self.edge_encoder, attributes, "upstream: edge_encoder", self.width))
         return self.out(torch.cat(parts, dim=1))
 
     def _features(self, batch: Data) -> Tensor:
         if self.vertex_encoder is not None:
-            given = _attribute(batch, "x")
-            return encoded(self.vertex_encoder, given, "upstream: vertex_encoder", self.width)
+            return encoded_vertices(self.vertex_encoder, batch, "upstream: vertex_encoder", self.width)
         x = getattr(batch, "x", None)
         if self.given and x is not None and x.numel():
             wanted = getattr(self.model, "in_channels", None)
@@ -125,10 +126,3 @@ class _GCN(nn.Module):
         for conv, norm in zip(self.convs, self.norms, strict=True):
             h = torch.relu(norm(conv(h, edge_index, weight)))
         return h
-
-
-def _attribute(batch: Data, name: str) -> Tensor:
-    value = getattr(batch, name, None)
-    if value is None:
-        raise OsanError(f"upstream: batch.{name}: expected a tensor for its encoder, got none")
-    return value

@@ -11,9 +11,12 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from osan.bags.choice import Agg
+from osan.data.centralities import CENTRALITIES
+from osan.data.encodings import parse
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
 from osan.nn.paper import PAPER_NETWORKS
+from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
@@ -40,6 +43,8 @@ class DataSettings(Section):
     graphs. ``split`` is the name of a split; for custom data also the file of a split, or a column of the
     table. ``fold = "seed"`` tests fold ``seed % 10`` of the split with seed ``seed // 10``, so runs 0 to 49
     are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
+    ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
+    Both networks see them beside the vertex features.
     """
 
     dataset: str = "planted-motif"
@@ -54,20 +59,36 @@ class DataSettings(Section):
     targets: list[str] = []
     labels: str | None = None
     limit: int | None = Field(default=None, ge=1)
+    encodings: list[str] = []
+
+    @field_validator("encodings", mode="before")
+    @classmethod
+    def _known(cls, names: Any) -> Any:
+        names = names.split(",") if isinstance(names, str) else names
+        try:
+            return [":".join(map(str, parse(name))) for name in names]
+        except OsanError as error:
+            raise ValueError(str(error).removeprefix("encodings: ")) from error
 
 
 class SelectionSettings(Section):
     """Which subgraphs the network sees, and how it learns to choose them. Without a policy: whole graphs.
 
-    ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so is the noun
-    of a policy. Modules are imported when the model is built, so runs can be listed without them. ``options``
-    holds further keyword arguments: each goes to those parts that take it.
+    ``weigher`` gives the weights by which subgraphs are chosen: ``"learned"`` is the upstream network,
+    ``"prior"`` adds it to a centrality. With ``"centrality"``, ``"degree"``, ``"pagerank"``, ``"core"`` or
+    ``"random"`` nothing is learned, and estimator and noise do not matter.
+
+    ``weigher``, ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so
+    is the noun of a policy. Modules are imported when the model is built, so runs can be listed without them.
+    ``options`` holds further keyword arguments: each goes to those parts that take it.
+
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
     of one target; otherwise their mean is taken.
     """
 
     policy: str = ""
+    weigher: Annotated[str, name_in(dict.fromkeys(WEIGHERS))] = "learned"
     estimator: Annotated[str, name_in(ESTIMATORS)] = "imle"
     lam: float = Field(default=10.0, gt=0)
     draws: int = Field(default=1, ge=1)
@@ -102,9 +123,18 @@ class SelectionSettings(Section):
         return Policy.parse(self.policy) if self.policy else None
 
     @property
+    def scored(self) -> str | None:
+        """The centrality that the weigher looks at, if any."""
+        if self.weigher == "prior":
+            return "centrality"
+        return self.weigher if self.weigher in CENTRALITIES else None
+
+    @property
     def learns(self) -> bool:
-        """Whether the choice of subgraphs is learned: neither random nor all of them."""
+        """Whether the choice of subgraphs is learned: not random, not by a centrality, not all of them."""
         if self.parsed is None or self.parsed.count == "all":
+            return False
+        if self.weigher in WEIGHERS and self.weigher not in ("learned", "prior"):
             return False
         return bool(getattr(resolve(self.estimator, ESTIMATORS, "selection.estimator"), "learns", True))
 
@@ -115,8 +145,9 @@ class NetworkSettings(Section):
     ``architecture`` is a name in ``osan.nn.ARCHITECTURES``, or ``module:name`` for a function
     ``(width, layers, out, **options)`` that makes a network; ``options`` are its further arguments, such as
     ``k``. ``like`` takes the paper's network for a dataset, and ``as_in_code`` follows the authors' code
-    where it differs from the text. What is not set is as in the paper; without ``like``: width 64, 4 layers,
-    GINE (GIN if edges have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
+    where it differs from the text. What is not set is as in the paper. Without ``like`` the sizes are those
+    of the architecture if it has defaults, otherwise width 64 and 4 layers; the rest is GINE (GIN if edges
+    have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
     :func:`~osan.training.run.train`.
     """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from shlex import quote
@@ -144,7 +145,8 @@ def _wanted(
         raise OsanError('train: --subgraphs needs a policy, such as "delete 1 vertex"')
     text = policy or ""
     if subgraphs is not None:
-        text = f"{text.split(' x ')[0]} x {subgraphs}"
+        # The number goes before what the subgraphs know of each other.
+        text = re.sub(r"( x \S+)?( distinct| in turn)?$", rf" x {subgraphs}\2", text.rstrip(), count=1)
     return experiments.settings_for(dataset or "", text, selection or "imle", downstream=network or "gin")
 
 

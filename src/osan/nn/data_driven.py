@@ -145,12 +145,15 @@ class DataDrivenOSAN(nn.Module):
         """The weights of a batch; zeros without an upstream network."""
         if self.upstream is None:
             rows = problem.ground.num_rows
-            return torch.zeros(rows, int(self.policy.count), device=batch.edge_index.device)
+            return torch.zeros(rows, self.policy.columns, device=batch.edge_index.device)
         weights: Tensor = self.upstream(batch)
-        if weights.dim() != 2 or weights.size(1) != self.policy.count:
+        if weights.dim() != 2 or weights.size(1) != self.policy.columns:
+            wanted = (
+                "1 column" if self.policy.in_sequence else f"{self.policy.count} columns, one per subgraph"
+            )
             raise OsanError(
-                f"upstream: expected {self.policy.count} columns, one per subgraph of policy "
-                f"{str(self.policy)!r}, got weights of shape {list(weights.shape)}"
+                f"upstream: expected {wanted} of policy {str(self.policy)!r}, got weights of shape "
+                f"{list(weights.shape)}"
             )
         if self.policy.weighs_edges and len(weights) == batch.num_nodes != problem.ground.num_rows:
             raise OsanError(

@@ -195,7 +195,7 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
     choice, name = settings.selection, settings.selection.weigher
     if policy.count == "all" or name == "random":
         return None
-    columns, edges = int(policy.count), policy.weighs_edges
+    columns, edges = policy.columns, policy.weighs_edges
     if name not in ("learned", "prior") and name in WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
     if not choice.learns:
@@ -222,7 +222,7 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
     }
     make = resolve(name, dict.fromkeys(WEIGHERS, Upstream), "selection.weigher")
     given = {key: value for key, value in given.items() if accepts(make, key)}
-    made = make(int(policy.count), width, **given)
+    made = make(policy.columns, width, **given)
     if not isinstance(made, nn.Module):
         raise OsanError(
             f"selection.weigher: expected a function that returns a module, got {type(made).__name__} from "

@@ -127,10 +127,10 @@ class Learner(LightningModule):
         out = self.look(batch)
         losses = self.losses(out.prediction, batch.y)
         loss = out.objective(losses)
-        if out.weights is not None and out.weights.requires_grad:
-            ground = out.selected[0].problem.ground
-            hook = partial(self._count, ground)
-            out.weights.register_hook(hook)  # type: ignore[no-untyped-call]
+        for weights in out.selected[0].weights if out.selected else ():
+            if weights.requires_grad:
+                hook = partial(self._count, out.selected[0].problem.ground)
+                weights.register_hook(hook)  # type: ignore[no-untyped-call]
         if not bool(loss.isfinite()):
             rate = self.settings.training.learning_rate
             raise OsanError(

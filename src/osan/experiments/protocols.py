@@ -134,7 +134,7 @@ def settings_named(key: str) -> Settings:
 def settings_for(
     dataset: str,
     policy: str = "",
-    estimator: str = "imle",
+    estimator: str | None = None,
     *,
     downstream: str = "gin",
     auxiliary: bool = True,
@@ -149,7 +149,8 @@ def settings_for(
     policy
         The policy in one line; empty for the whole graph.
     estimator
-        The gradient estimator, by name or as ``module:name``.
+        The gradient estimator, by name or as ``module:name``; by default straight-through for the few-marks
+        networks, otherwise the paper's I-MLE.
     downstream
         The downstream network: ``"gin"``, ``"gcn"``, ``"pna"``, on ZINC also ``"ds-gnn"``, or an
         architecture, by name or as ``module:name``.
@@ -167,6 +168,8 @@ def settings_for(
     >>> settings_for("zinc", "mark 1 vertex x 2", "simple", downstream="few-marks", weigher="prior").name
     'zinc/few-marks/prior-simple/mark-1-vertex/x2'
     """
+    modern = downstream in FEW_MARKS
+    estimator = estimator or ("straight-through" if modern else "imle")
     changes: dict[str, Any] = {
         f"{section}.{key}": value
         for section, values in _protocol(dataset, downstream).items()
@@ -174,7 +177,6 @@ def settings_for(
     }
     changes |= {"data.dataset": dataset, "selection.policy": policy, "selection.estimator": estimator}
     changes["selection.weigher"] = weigher
-    modern = downstream in FEW_MARKS
     if modern and estimator == "random":
         changes["selection.samples"] = 5
     if dataset == "qm9" and not policy:
@@ -187,6 +189,20 @@ def settings_for(
             changes["selection.lam"] = 1.0
     settings = Settings().changed(changes)
     return settings.changed({"name": key_of(settings, downstream)})
+
+
+def default_settings(path: str) -> Settings:
+    """The settings for a file of your own when nothing else is said.
+
+    The whole graph and two marks, chosen by a centrality and what straight-through learns to add to it;
+    centrality as input; training stops when validation no longer improves.
+
+    >>> settings = default_settings("data/mols.csv")
+    >>> settings.selection.policy, settings.selection.weigher, settings.data.encodings
+    ('mark 1 vertex x 2 distinct', 'prior', ['cse:16'])
+    """
+    settings = settings_for(path, "mark 1 vertex x 2 distinct", downstream="few-marks", weigher="prior")
+    return settings.changed({"training.batch_size": 32, "training.patience": 30})
 
 
 def key_of(settings: Settings, downstream: str = "gin") -> str:

@@ -199,6 +199,11 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
     if policy.count == "all" or name == "random":
         return None
     columns, edges = policy.columns, policy.weighs_edges
+    if name != "learned" and name in WEIGHERS and columns > 1:
+        raise OsanError(
+            f"selection.weigher: {name!r} gives all subgraphs of policy {str(policy)!r} the same weights, so "
+            f"they would be alike; use '{policy} distinct'"
+        )
     if name not in ("learned", "prior") and name in WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
     if not choice.learns:

@@ -98,6 +98,8 @@ def settings_named(key: str) -> Settings:
 
     >>> settings_named("ogbg-molesol/gin/simple/delete-1-vertex/x3").selection.estimator
     'simple'
+    >>> settings_named("zinc/gin/my_file:Weigher-imle/mark-1-vertex/x2").selection.weigher
+    'my_file:Weigher'
     >>> settings = settings_named("data/mols.csv/gin/imle/delete-1-vertex/x3")
     >>> settings.data.dataset, settings.name
     ('data/mols.csv', 'mols.csv/gin/imle/delete-1-vertex/x3')
@@ -114,8 +116,8 @@ def settings_named(key: str) -> Settings:
         weigher = "learned"
         if estimator in WEIGHERS and estimator != "random":
             weigher, estimator = estimator, "fixed"
-        elif estimator.startswith("prior-"):
-            weigher, estimator = "prior", estimator.removeprefix("prior-")
+        elif (first := estimator.partition("-"))[0] == "prior" or (":" in first[0] and first[2]):
+            weigher, _, estimator = first
         policy = Policy.of_slug(found["policy"], "all" if method == "all" else int(found["count"] or 1))
         settings = settings_for(
             dataset,
@@ -213,9 +215,10 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     policy = Policy.parse(choice.policy)
     method: str = "all" if policy.count == "all" else choice.estimator
     if policy.count != "all" and choice.weigher != "learned":
-        method = f"prior-{choice.estimator}" if choice.weigher == "prior" else choice.weigher
+        fixed = choice.weigher in WEIGHERS and choice.weigher != "prior"
+        method = choice.weigher if fixed else f"{choice.weigher}-{choice.estimator}"
     paper = downstream not in FEW_MARKS
-    learned = choice.weigher in ("learned", "prior") and choice.estimator not in ("random", "fixed")
+    learned = method != choice.weigher and choice.estimator not in ("random", "fixed")
     if policy.count != "all" and learned and choice.auxiliary == "none" and paper:
         method += "-no-auxiliary"
     count = "" if policy.count == "all" else f"/x{policy.count}"

@@ -252,7 +252,14 @@ WAYS = {
         "selection.bar": 0.25,
         "selection.normalize": True,
     },
-    "one-cycle": {"training.schedule": "one-cycle", "training.clip": 0.5},
+    "one-cycle": {
+        "training.schedule": "one-cycle",
+        "training.clip": 0.5,
+        "selection.policy": "mark 1 vertex x 2 in turn",
+        "selection.estimator": "straight-through",
+        "selection.evaluation_noise": "none",
+        "selection.samples": 1,
+    },
     "plateau": {
         "training.schedule": "plateau",
         "training.options": {"factor": 0.5, "patience": 0, "momentum": 0.9},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import torch
@@ -14,6 +13,7 @@ from osan.bags import SubgraphBag
 from osan.bags.choice import Agg, inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
+from osan.nn.ignored import warn_if_ignored
 from osan.nn.output import Output
 from osan.selection import (
     Estimator,
@@ -31,6 +31,7 @@ from osan.selection import (
 )
 from osan.selection.auxiliary import AuxiliaryLoss, resolve_auxiliary
 from osan.selection.noise import Distribution
+from osan.selection.select import Weigh
 from osan.words import Deleted
 
 Combine = Literal["mean", "vote"]
@@ -51,7 +52,8 @@ class DataDrivenOSAN(nn.Module):
     ----------
     upstream
         Any module from a batch to weights, e.g. :class:`osan.nn.Upstream`; ``None`` with the ``Random``
-        estimator and with policies ``x all``.
+        estimator and with policies ``x all``. For policies ``in turn`` it is called again before every
+        further draw, as ``upstream(batch, so_far)``; see :class:`osan.nn.Upstream`.
     downstream
         Called with a batch and a bag, returns the prediction. Wrap a model that takes only a batch in
         :class:`osan.nn.OnSubgraphs`. While gradients are on, removed copies stay in the bag with weight 0. A
@@ -138,6 +140,12 @@ class DataDrivenOSAN(nn.Module):
                 "upstream: expected a module from a batch to weights, got None; only the Random estimator "
                 "and policies 'x all' need none"
             )
+        in_turn = self.policy.channels == "in turn" and self.policy.count != 1
+        if in_turn and upstream is not None and not takes(upstream, "batch", "so_far"):
+            raise OsanError(
+                f"upstream: expected a module that is called with a batch and the choices so far for policy "
+                f"{str(self.policy)!r}, got {type(upstream).__name__}; use 'distinct' instead of 'in turn'"
+            )
         self.auxiliary, self.auxiliary_weight = auxiliary, auxiliary_weight
         self.samples, self.seed, self.combine = samples, seed, combine
         self.evaluation_noise = (
@@ -160,12 +168,12 @@ class DataDrivenOSAN(nn.Module):
         """The noise of training with its present scale."""
         return self.selection.noise.scaled(self.noise_factor)
 
-    def weigh(self, batch: Data, problem: Problem) -> Tensor:
-        """The weights of a batch; zeros without an upstream network."""
+    def weigh(self, batch: Data, problem: Problem, so_far: Tensor | None = None) -> Tensor:
+        """The weights of a batch, given the choices so far if any; zeros without an upstream network."""
         if self.upstream is None:
             rows = problem.ground.num_rows
             return torch.zeros(rows, self.policy.columns, device=batch.edge_index.device)
-        weights: Tensor = self.upstream(batch)
+        weights: Tensor = self.upstream(batch) if so_far is None else self.upstream(batch, so_far)
         if weights.dim() != 2 or weights.size(1) != self.policy.columns:
             wanted = (
                 "1 column" if self.policy.in_sequence else f"{self.policy.count} columns, one per subgraph"
@@ -188,19 +196,26 @@ class DataDrivenOSAN(nn.Module):
             bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
             return Output(self.downstream(batch, bag), (bag,), estimator=estimator)
         problem = problem_for(self.policy, batch)
-        weights = self.weigh(batch, problem)
-        selected: tuple[Selected, ...] = (
-            (self.selection(batch, weights, noise=self.training_noise, problem=problem),)
-            if self.training
-            else self._sample(batch, problem, weights, self.samples)
-        )
+        first = self.weigh(batch, problem)
+        selected: tuple[Selected, ...]
+        if self.training:
+            weigh = self._in_turn(batch, problem, first)
+            selected = (self.selection(batch, weigh, noise=self.training_noise, problem=problem),)
+        else:
+            selected = self._sample(batch, problem, first, self.samples)
         bags, each = self._look(batch, selected)
         prediction = self._combine(each)
         if self.training and not self.checked_downstream:
             self.checked_downstream = True
-            _warn_if_ignored(prediction, selected[0].choice)
+            warn_if_ignored(prediction, selected[0].choice)
         diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
-        return Output(prediction, bags, weights, selected, each, estimator, diversity)
+        return Output(prediction, bags, _joined(selected), selected, each, estimator, diversity)
+
+    def _in_turn(self, batch: Data, problem: Problem, first: Tensor) -> Tensor | Weigh:
+        """The weights of the first draw and, for policies in turn, how to get those of the others."""
+        if self.policy.channels != "in turn" or self.upstream is None:
+            return first
+        return lambda so_far: first if so_far.size(1) == 0 else self.weigh(batch, problem, so_far)
 
     def _look(
         self, batch: Data, selected: tuple[Selected, ...]
@@ -239,7 +254,10 @@ class DataDrivenOSAN(nn.Module):
         return explanation
 
     def draw(self, batch: Data, samples: int) -> tuple[Tensor, tuple[Selected, ...]]:
-        """The weights of a batch and samples of its choices, without running the downstream network."""
+        """The weights of a batch and samples of its choices, without running the downstream network.
+
+        In turn, the weights of later draws depend on the earlier ones; they are those of the first sample.
+        """
         _check_samples(samples)
         if self.policy.count == "all":
             raise OsanError(
@@ -251,8 +269,8 @@ class DataDrivenOSAN(nn.Module):
         self.eval()
         try:
             with torch.no_grad():
-                weights = self.weigh(batch, problem)
-                return weights, self._sample(batch, problem, weights, samples)
+                selected = self._sample(batch, problem, self.weigh(batch, problem), samples)
+                return _joined(selected), selected
         finally:
             self.train(training)
 
@@ -278,8 +296,9 @@ class DataDrivenOSAN(nn.Module):
         return excess.sum(), most.sum()
 
     def _sample(
-        self, batch: Data, problem: Problem, weights: Tensor, samples: int, noise: Noise | None = None
+        self, batch: Data, problem: Problem, first: Tensor, samples: int, noise: Noise | None = None
     ) -> tuple[Selected, ...]:
+        weights = self._in_turn(batch, problem, first)
         randomness = Randomness.of(batch, self.seed)
         noise = self.evaluation_noise if noise is None else noise
         return tuple(
@@ -304,29 +323,12 @@ class DataDrivenOSAN(nn.Module):
         return torch.stack(votes).to(predictions[0].dtype).mean(0)
 
 
+def _joined(selected: tuple[Selected, ...]) -> Tensor:
+    """The weights of the first sample, one column for each draw that has weights of its own."""
+    weights = selected[0].weights
+    return weights[0] if len(weights) == 1 else torch.cat(weights, dim=1)
+
+
 def _check_samples(samples: int) -> None:
     if samples < 1:
         raise OsanError(f"samples: expected at least 1, got {samples!r}")
-
-
-@torch.compiler.disable
-def _warn_if_ignored(prediction: Tensor, choice: Tensor) -> None:
-    """Warn if no gradient flows from the prediction back to the choice."""
-    goal = choice.grad_fn
-    if goal is None:
-        return
-    waiting: list[Any] = [prediction.grad_fn]
-    seen: set[Any] = {None}
-    while waiting:
-        node = waiting.pop()
-        if node is goal:
-            return
-        if node not in seen:
-            seen.add(node)
-            waiting += [before for before, _ in node.next_functions]
-    warnings.warn(
-        "downstream: the prediction does not depend on which subgraphs are chosen, so the upstream network "
-        "learns nothing; use bag.weight and bag.edge_weight (or marks), as osan.nn.convolve, osan.nn.Pool "
-        "and osan.nn.OnSubgraphs do",
-        stacklevel=3,
-    )

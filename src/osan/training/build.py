@@ -229,6 +229,7 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
         "edge_encoder": None if of_edges is None else encoder(described(of_edges), width),
         "model": model,
         "layers": network.upstream_layers,
+        "in_turn": policy.channels == "in turn" and policy.count != 1,
     }
     make = resolve(name, dict.fromkeys(WEIGHERS, Upstream), "selection.weigher")
     given = {key: value for key, value in given.items() if accepts(make, key)}

@@ -26,6 +26,7 @@ from osan.cli import (
     theory,
     train,
     wl,
+    wl_enough,
 )
 from osan.errors import OsanError, Unfinished
 
@@ -40,6 +41,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+wl.app.command()(wl_enough.enough)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)

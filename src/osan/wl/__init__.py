@@ -6,6 +6,8 @@ listed in :data:`PLANS`; :mod:`osan.wl.theory` checks the paper's claims with th
 
 from osan.wl.coloring import Coloring
 from osan.wl.draw import draw
+from osan.wl.enough import Enough, enough
+from osan.wl.enough_pairs import EnoughRow, draw_enough, enough_pairs
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
 from osan.wl.plans import PLANS, Plan, PlanBuilder
 from osan.wl.refine import distinguishes, refine
@@ -15,12 +17,17 @@ __all__ = [
     "PLANS",
     "Coloring",
     "CorpusRow",
+    "Enough",
+    "EnoughRow",
     "Plan",
     "PlanBuilder",
     "Rung",
     "WLTest",
     "distinguishes",
     "draw",
+    "draw_enough",
+    "enough",
+    "enough_pairs",
     "ladder",
     "ladder_tests",
     "refine",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from osan.wl.changed import Changed
 from osan.wl.copies import chosen_subgraphs, walk_subgraphs
 from osan.wl.encode import Colors, Encoded, pointers
 from osan.wl.plans.oswl import ball
@@ -38,7 +39,9 @@ def _id(encoded: Encoded, test: WLTest) -> Plan:
     def aggregate(colors: Colors) -> tuple[Colors, None]:
         return multisets(colors[copies.copy_ptr[:-1] + first][order], ptr), None
 
-    return copies_plan(encoded, copies, start, neighbors_step(encoded, copies), aggregate)
+    return copies_plan(
+        encoded, copies, start, neighbors_step(encoded, copies), aggregate, changed=Changed(encoded, copies)
+    )
 
 
 def _nested(encoded: Encoded, test: WLTest) -> Plan:
@@ -49,7 +52,9 @@ def _nested(encoded: Encoded, test: WLTest) -> Plan:
         of_net = multisets(colors, copies.copy_ptr)
         return of_net, of_net
 
-    return copies_plan(encoded, copies, start, neighbors_step(encoded, copies), aggregate)
+    return copies_plan(
+        encoded, copies, start, neighbors_step(encoded, copies), aggregate, changed=Changed(encoded, copies)
+    )
 
 
 def _kernel(encoded: Encoded, test: WLTest) -> Plan:

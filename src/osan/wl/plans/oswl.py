@@ -8,7 +8,7 @@ from osan.wl.copies import chosen_subgraphs, count_chosen
 from osan.wl.encode import Encoded
 from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan, graphs_differ
 from osan.wl.relabel import multisets
-from osan.wl.steps import dss_step, per_vertex, within_step
+from osan.wl.steps import dss_step, per_vertex, within_changed, within_step
 
 if TYPE_CHECKING:
     from osan.wl.settings import WLTest
@@ -24,6 +24,7 @@ def _oswl(encoded: Encoded, test: WLTest) -> Plan:
         within_step(encoded, test, copies),
         lambda colors: (per_vertex(encoded, copies, colors), None),
         graphs_differ(copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, per_vertex=True),
+        within_changed(encoded, test, copies),
     )
 
 
@@ -37,6 +38,7 @@ def _vertex_subgraph_oswl(encoded: Encoded, test: WLTest) -> Plan:
         within_step(encoded, test, copies),
         lambda colors: (None, multisets(colors, copies.copy_ptr)),
         graphs_differ(copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, per_vertex=False),
+        within_changed(encoded, test, copies),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from osan.wl import kernels
+from osan.wl.changed import Changed
 from osan.wl.copies import Copies
 from osan.wl.encode import Colors, Encoded, Ints
 from osan.wl.steps import Step
@@ -41,6 +42,8 @@ class Plan:
         The chosen vertices, edges or centers of each subgraph, if any, and where each graph's begin.
     differ
         Whether two graphs provably differ already; ``None`` if only the stable colors decide.
+    changed
+        The same rounds for few classes that changed, where ``step`` lets copies see their neighbors.
     """
 
     start: Colors
@@ -50,6 +53,7 @@ class Plan:
     members: Colors | None
     subgraph_ptr: Ints
     differ: Differ | None = None
+    changed: Changed | None = None
 
 
 class Cost(NamedTuple):
@@ -91,6 +95,7 @@ def copies_plan(
     step: Step,
     aggregate: Aggregate,
     differ: Differ | None = None,
+    changed: Changed | None = None,
 ) -> Plan:
     """The plan of a test that refines the colors C(v, g) of copies."""
 
@@ -99,7 +104,7 @@ def copies_plan(
         sizes = encoded.sizes.tolist()
         return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, sizes, strict=True))
 
-    return Plan(start, step, aggregate, per_graph, copies.members, copies.subgraph_ptr, differ)
+    return Plan(start, step, aggregate, per_graph, copies.members, copies.subgraph_ptr, differ, changed)
 
 
 def copies_cost(subgraphs: int, n: int, m: int, width: int, pairs: bool = False) -> Cost:

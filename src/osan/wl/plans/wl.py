@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from osan.wl.changed import Changed
 from osan.wl.copies import whole_graphs
 from osan.wl.encode import Encoded
 from osan.wl.plans.plan import BYTES_PER_COPY, Cost, Plan, PlanBuilder, copies_cost, graphs_differ
@@ -34,6 +35,7 @@ def _vertices_plan(encoded: Encoded) -> Plan:
         members=None,
         subgraph_ptr=copies.subgraph_ptr,
         differ=graphs_differ(copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, per_vertex=True),
+        changed=Changed(encoded, copies),
     )
 
 

@@ -12,6 +12,7 @@ from osan.wl.copies import chosen_subgraphs, walk_subgraphs
 from osan.wl.encode import Colors, Encoded, pointers
 from osan.wl.plans.oswl import ball
 from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan
+from osan.wl.reasons import Reasons, copy_reasons
 from osan.wl.relabel import multisets
 from osan.wl.steps import kernel_step, neighbors_step
 
@@ -25,6 +26,7 @@ _EGO_NETS = {
     "operation": "select",
     "what": "ego",
     "mark_center": False,
+    "aggregations": None,
 }
 
 
@@ -39,8 +41,19 @@ def _id(encoded: Encoded, test: WLTest) -> Plan:
     def aggregate(colors: Colors) -> tuple[Colors, None]:
         return multisets(colors[copies.copy_ptr[:-1] + first][order], ptr), None
 
+    def reasons() -> Reasons:
+        usual = copy_reasons(encoded, copies, test, start, ("neighbors",), per_vertex=True)
+        walks = copies.copy_ptr[:-1] + first
+        return usual._replace(places=lambda vertex: walks[order[ptr[vertex] : ptr[vertex + 1]]])
+
     return copies_plan(
-        encoded, copies, start, neighbors_step(encoded, copies), aggregate, changed=Changed(encoded, copies)
+        encoded,
+        copies,
+        start,
+        neighbors_step(encoded, copies),
+        aggregate,
+        changed=Changed(encoded, copies),
+        reasons=reasons,
     )
 
 
@@ -53,7 +66,13 @@ def _nested(encoded: Encoded, test: WLTest) -> Plan:
         return of_net, of_net
 
     return copies_plan(
-        encoded, copies, start, neighbors_step(encoded, copies), aggregate, changed=Changed(encoded, copies)
+        encoded,
+        copies,
+        start,
+        neighbors_step(encoded, copies),
+        aggregate,
+        changed=Changed(encoded, copies),
+        reasons=lambda: copy_reasons(encoded, copies, test, start, ("neighbors",), per_vertex=False),
     )
 
 

@@ -12,6 +12,7 @@ from osan.wl import kernels
 from osan.wl.changed import Changed
 from osan.wl.copies import Copies
 from osan.wl.encode import Colors, Encoded, Ints
+from osan.wl.reasons import Reasons
 from osan.wl.steps import Step
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Plan:
         Whether two graphs provably differ already; ``None`` if only the stable colors decide.
     changed
         The same rounds for few classes that changed, where ``step`` lets copies see their neighbors.
+    reasons
+        Why places have their colors, for :func:`osan.wl.explain`; ``None`` if the test cannot tell.
     """
 
     start: Colors
@@ -54,6 +57,7 @@ class Plan:
     subgraph_ptr: Ints
     differ: Differ | None = None
     changed: Changed | None = None
+    reasons: Callable[[], Reasons] | None = None
 
 
 class Cost(NamedTuple):
@@ -96,6 +100,7 @@ def copies_plan(
     aggregate: Aggregate,
     differ: Differ | None = None,
     changed: Changed | None = None,
+    reasons: Callable[[], Reasons] | None = None,
 ) -> Plan:
     """The plan of a test that refines the colors C(v, g) of copies."""
 
@@ -104,7 +109,9 @@ def copies_plan(
         sizes = encoded.sizes.tolist()
         return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, sizes, strict=True))
 
-    return Plan(start, step, aggregate, per_graph, copies.members, copies.subgraph_ptr, differ, changed)
+    return Plan(
+        start, step, aggregate, per_graph, copies.members, copies.subgraph_ptr, differ, changed, reasons
+    )
 
 
 def copies_cost(subgraphs: int, n: int, m: int, width: int, pairs: bool = False) -> Cost:

@@ -78,6 +78,16 @@ def test_enough(folder):
     assert (folder / "curve.svg").read_text().startswith("<svg")
 
 
+def test_explain(folder):
+    pair = (str(folder / "hexagon.g6"), str(folder / "triangles.g6"))
+    told = osan("wl", "explain", *pair, "--test", "sswl", "--out", str(folder / "why.svg"))
+    assert told.stdout.startswith(
+        "SSWL(SV) separates the graphs after round 2:\n6 vertices of the first graph"
+    )
+    assert (folder / "why.svg").read_text().startswith("<svg")
+    assert osan("wl", "explain", *pair).stdout == "1-WL: not separated\n"
+
+
 def test_directed_edge_lists(folder):
     (folder / "path.el").write_text("a b\nb c\n")
     (folder / "meeting.el").write_text("a b\nc b\n")

@@ -11,7 +11,7 @@ from checker import holds
 
 from osan.errors import OsanError
 from osan.graphs import Graph, cfi_pair, cycle_pair, read_graphs, read_pairs, rook_4x4, shrikhande
-from osan.wl import WLTest, explain, refine
+from osan.wl import WLTest, draw_certificate, explain, refine
 
 TESTS = [
     WLTest("wl"),
@@ -102,6 +102,15 @@ def test_what_is_not_separated_has_no_certificate():
     assert explain(rook_4x4(), shrikhande(), "wl", 2) is None
     with pytest.raises(OsanError, match="expected one whose colors can be explained, got GNN-as-kernel"):
         explain(*cycle_pair(3), "kernel")
+
+
+def test_pictures():
+    certificate = explain(*cycle_pair(3), "dss")
+    texts = [text.get_text() for text in draw_certificate(certificate).axes[0].texts]
+    assert {f"c{i}" for i in range(len(certificate.reasons))} <= set(texts)
+    assert "label none\nmark 1: adjacent" in texts
+    with pytest.raises(OsanError, match="expected at most 80 colors to draw"):
+        draw_certificate(replace(certificate, reasons=certificate.reasons * 20))
 
 
 def test_published_pairs(osan_data):

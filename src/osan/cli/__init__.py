@@ -27,6 +27,7 @@ from osan.cli import (
     train,
     wl,
     wl_enough,
+    wl_explain,
 )
 from osan.errors import OsanError, Unfinished
 
@@ -42,6 +43,7 @@ app = typer.Typer(
 )
 app.add_typer(data.app, name="data")
 wl.app.command()(wl_enough.enough)
+wl.app.command()(wl_explain.explain)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)

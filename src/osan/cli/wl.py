@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
 
 TestName = Annotated[
-    str, typer.Option("--test", help="wl, oswl, vs-oswl, id, nested, kernel or dss.", metavar="NAME")
+    str,
+    typer.Option(
+        "--test", help="wl, oswl, vs-oswl, id, nested, kernel, dss, or (vs-)[p|g|s]swl.", metavar="NAME"
+    ),
 ]
 K = Annotated[int | None, typer.Option("--k", help="Size of tuples or subsets; 1 by default.")]
 Neighborhood = Annotated[
@@ -35,6 +38,9 @@ What = Annotated[str | None, typer.Option(help="What to choose.", metavar="verte
 Hops = Annotated[int | None, typer.Option(help="Radius of ego-nets; the whole component by default.")]
 MarkCenter = Annotated[bool, typer.Option("--mark-center", help="Mark the center of every ego-net.")]
 Oblivious = Annotated[bool, typer.Option("--oblivious", help="Oblivious instead of folklore k-WL.")]
+Aggregations = Annotated[
+    str | None, typer.Option(help="What SWL sees, of Lu, Lv, Gu, Gv, Puu, Pvv, Pvu.", metavar="Lu+Gv")
+]
 Directed = Annotated[bool, typer.Option("--directed", help="Edges of edge lists are arcs.")]
 Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")]
 
@@ -64,6 +70,7 @@ def color(
     hops: Hops = None,
     mark_center: MarkCenter = False,
     oblivious: Oblivious = False,
+    aggregations: Aggregations = None,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
@@ -85,6 +92,7 @@ def color(
         hops=hops,
         mark_center=mark_center,
         oblivious=oblivious,
+        aggregations=aggregations,
     )
     from osan.graphs import read_graphs
     from osan.wl import refine
@@ -179,6 +187,7 @@ def distinguish(
     hops: Hops = None,
     mark_center: MarkCenter = False,
     oblivious: Oblivious = False,
+    aggregations: Aggregations = None,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
@@ -195,6 +204,7 @@ def distinguish(
         hops=hops,
         mark_center=mark_center,
         oblivious=oblivious,
+        aggregations=aggregations,
     )
     from osan.wl import distinguishes
 

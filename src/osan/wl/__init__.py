@@ -6,6 +6,7 @@ listed in :data:`PLANS`; :mod:`osan.wl.theory` checks the paper's claims with th
 
 from osan.wl.coloring import Coloring
 from osan.wl.draw import draw
+from osan.wl.draw_certificate import draw_certificate
 from osan.wl.enough import Enough, enough
 from osan.wl.enough_pairs import EnoughRow, draw_enough, enough_pairs
 from osan.wl.explain import Certificate, Reason, explain
@@ -28,6 +29,7 @@ __all__ = [
     "WLTest",
     "distinguishes",
     "draw",
+    "draw_certificate",
     "draw_enough",
     "enough",
     "enough_pairs",

@@ -30,6 +30,7 @@ from osan.nn.options import (
     checked,
 )
 from osan.nn.pooling import Pool
+from osan.nn.sharing import SharedRows, Sharing, shared_rows
 from osan.nn.stack import Stack
 
 
@@ -120,6 +121,7 @@ class OSAN(Module):
         self.alongside = alongside
         self.head = head
         self.admission: Any = admission
+        self.sharing: Sharing = "auto"
 
     @property
     def width(self) -> int:
@@ -133,11 +135,20 @@ class OSAN(Module):
     def embed(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """What the head sees: one row per graph, or per vertex."""
         bag.check(batch)
-        h = self.stack(self.initial(batch, bag), batch, bag)
+        shared = None if self.sharing == "off" else self._shared(batch, bag)
+        if shared is None:
+            h = self.stack(self.initial(batch, bag), batch, bag)
+        else:
+            bag, h = shared.bag, shared.run(self.initial, self.stack, batch)
         admitted = self._admitted(batch, bag)
         order = self._per_vertex if self.aggregation == "per-vertex" else self._per_subgraph
-        out = order(batch, bag, h, admitted)
+        out = order(batch, bag, h, admitted, shared)
         return out if self.alongside is None else torch.cat((out, self.alongside(batch)), dim=1)
+
+    def _shared(self, batch: Data, bag: SubgraphBag) -> SharedRows | None:
+        if isinstance(self.admission, Module):
+            return None  # each copy needs its own gradient
+        return shared_rows(self.initial, self.stack, batch, bag)
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:
         if self.admission is None:
@@ -149,20 +160,31 @@ class OSAN(Module):
             raise OsanError(f"admission: expected shape [{bag.num_copies}], got {list(given.shape)}")
         return (given != 0).to(torch.get_default_dtype())
 
-    def _per_vertex(self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None) -> Tensor:
+    def _per_vertex(
+        self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None, shared: SharedRows | None
+    ) -> Tensor:
         weight = _product(bag.weight, admitted)
-        vertices = self.phi(self.inner(h, bag.vertex, bag.num_vertices, weight))
+        if shared is None:
+            vertices = self.phi(self.inner(h, bag.vertex, bag.num_vertices, weight))
+        else:
+            vertices = shared.pooled(self.inner, h, bag.vertex, bag.num_vertices, weight, self.phi)
         if self.outer is None:
             return vertices
         return self.outer(vertices, graph_index(batch)[0], bag.num_graphs)
 
-    def _per_subgraph(self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None) -> Tensor:
-        subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)
+    def _per_subgraph(
+        self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None, shared: SharedRows | None
+    ) -> Tensor:
         weight = None
         if admitted is not None:
             some = admitted if bag.weight is None else admitted * bag.weight
             weight = some.new_zeros(bag.num_subgraphs).scatter_reduce(0, bag.subgraph, some, "amax")
         assert self.outer is not None
+        if self.level == "graph" and shared is not None:
+            subgraphs = shared.pooled(self.inner, h, bag.subgraph, bag.num_subgraphs, bag.weight, self.phi)
+            return self.outer(subgraphs, bag.graph, bag.num_graphs, weight)
+        h = h if shared is None else shared.full(h)
+        subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)
         if self.level == "graph":
             return self.outer(self.phi(subgraphs), bag.graph, bag.num_graphs, weight)
         joined = torch.cat((h, subgraphs.index_select(0, bag.subgraph)), dim=1)
@@ -184,11 +206,16 @@ class PlainNetwork(Module):
     def __init__(self, initial: Module, stack: Module, readout: Module | None) -> None:
         super().__init__()
         self.initial, self.stack, self.readout = initial, stack, readout
+        self.sharing: Sharing = "auto"
 
     def forward(self, batch: Data) -> Tensor:
         """One row per graph, or per vertex."""
         whole = whole_graphs(batch)
-        h = self.stack(self.initial(batch, whole), batch, whole)
+        shared = None if self.sharing == "off" else shared_rows(self.initial, self.stack, batch, whole)
+        if shared is None:
+            h = self.stack(self.initial(batch, whole), batch, whole)
+        else:
+            h = shared.full(shared.run(self.initial, self.stack, batch))
         return h if self.readout is None else self.readout(h, whole.subgraph, whole.num_graphs)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from osan.lazy import attach
 
 if TYPE_CHECKING:
+    from osan.data.centralities import CENTRALITIES
     from osan.data.custom.graphs import load_graphs, task_from_graphs
     from osan.data.custom.molecules import load_table
     from osan.data.encodings import AddEncodings, encode
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from osan.data.loader import FlatLoader
     from osan.data.loading import load, names
     from osan.data.metrics import METRICS, Metric
-    from osan.data.centralities import CENTRALITIES
     from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
     from osan.data.structure import with_structure
     from osan.data.task import Features, Normalization, Task

@@ -30,7 +30,7 @@ def degree(edge_index: Tensor, ptr: Tensor) -> Tensor:
     return torch.bincount(edge_index[1], minlength=int(ptr[-1])).double()
 
 
-def pagerank(edge_index: Tensor, ptr: Tensor, damping: float = 0.85, steps: int = 100) -> Tensor:
+def pagerank(edge_index: Tensor, ptr: Tensor, damping: float = 0.85, steps: int = 200) -> Tensor:
     r"""PageRank by power iteration, float64 of shape ``[vertices]``; the values of a graph sum to 1.
 
     .. math:: p_v = \frac{1 - d}{n} + d \Bigl(\sum_{u \to v} \frac{p_u}{\deg u}
@@ -52,11 +52,10 @@ def pagerank(edge_index: Tensor, ptr: Tensor, damping: float = 0.85, steps: int 
         passed = (rank * share)[edge_index[0]]
         stuck = torch.where(out_degree > 0, 0.0, rank)
         lost = rank.new_zeros(len(sizes)).index_add(0, graph, stuck)[graph]
-        new = (1 - damping) / n + damping * (lost / n + torch.zeros_like(rank).index_add(0, edge_index[1], passed))
-        if bool((new - rank).abs().max() < 1e-13) if rank.numel() else True:
-            rank = new
+        received = torch.zeros_like(rank).index_add(0, edge_index[1], passed)
+        before, rank = rank, (1 - damping) / n + damping * (lost / n + received)
+        if not bool(((rank - before).abs() > 1e-13).any()):
             break
-        rank = new
     return rank.mul(1e10).round().div(1e10)
 
 
@@ -106,7 +105,7 @@ def score(edge_index: Tensor, ptr: Tensor, name: str) -> Tensor:
     values: Tensor = resolve(name, CENTRALITIES, "selection.weigher")(edge_index, ptr)
     if values.shape != (int(ptr[-1]),) or not bool(values.isfinite().all()):
         raise OsanError(
-            f"selection.weigher: expected one finite number per vertex from {name!r}, shape [{int(ptr[-1])}], "
-            f"got shape {list(values.shape)}"
+            f"selection.weigher: expected one finite number per vertex from {name!r}, shape "
+            f"[{int(ptr[-1])}], got shape {list(values.shape)}"
         )
     return values.double()

@@ -52,8 +52,8 @@ def with_structure(
     if not encodings and scored is None:
         return task
     tensors = structure(task.train, encodings, scored, cache)
-    splits = {name: part.with_tensors(**tensors) for name, part in task.splits.items()}
-    return replace(task, **splits)
+    train, val, test = (part.with_tensors(**tensors) for part in task.splits.values())
+    return replace(task, train=train, val=val, test=test)
 
 
 def structure(

@@ -27,6 +27,7 @@ from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork, ego_network
 from osan.nn.network import OSAN, osan
 from osan.nn.norm import BagBatchNorm
+from osan.nn.normalized import Normalized
 from osan.nn.output import Output
 from osan.nn.paper import paper_network
 from osan.nn.pooling import POOLS, Pool
@@ -51,6 +52,7 @@ __all__ = [
     "Encoding",
     "FixedBags",
     "InitialFeatures",
+    "Normalized",
     "Numerical",
     "OnSubgraphs",
     "Output",

@@ -241,8 +241,9 @@ def few_marks(width: int = 64, layers: int = 6, out: int = 1, **options: Unpack[
     >>> few_marks(8, 2, 1, conv="gin")(path, bags.whole_graphs(path)).shape
     torch.Size([1, 1])
     """
-    defaults: BagOptions = {"residual": True, "between": 0, "head": 2}
-    return osan(width, layers, out, aggregation="per-vertex", **{**defaults, **options})
+    chosen: BagOptions = {"residual": True, "between": 0, "head": 2, **options}
+    chosen["aggregation"] = "per-vertex"
+    return osan(width, layers, out, **chosen)
 
 
 @checked(sets=("aggregation",))

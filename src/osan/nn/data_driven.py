@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
+from osan.bags import SubgraphBag
 from osan.bags.choice import Agg, inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
@@ -22,6 +23,7 @@ from osan.selection import (
     Randomness,
     Selected,
     Selection,
+    agreement,
     all_subgraphs,
     auxiliary_loss,
     make_noise,
@@ -63,12 +65,22 @@ class DataDrivenOSAN(nn.Module):
         Loss for diversity and its factor: ``"cosine"`` (the paper's main text), ``"uniform"`` (its appendix,
         and the authors' code), or a custom function ``(choice [elements, m], ground) -> [graphs]`` or its
         ``"module:name"``.
+    bar
+        Share of the elements of each graph that are barred from choice in a training step; see
+        :class:`osan.selection.Selection`.
     samples, seed, evaluation_noise, combine
         Evaluation: number R of samples, seed, noise (that of training by default) and whether predictions are
         averaged (``"mean"``) or vote for classes (``"vote"``). A vote gives the share of votes of each class;
-        with a single column the share of the positive class minus 1/2.
+        with a single column the share of the positive class minus 1/2. Without noise (``"none"``) samples
+        differ in ties only, so one is enough; equal samples are computed once.
     deleted, whole_graph, agg
         See :func:`osan.bags.from_choice`.
+
+    Attributes
+    ----------
+    noise_factor
+        What the scale of the noise is multiplied by in training, 1 at first. Lower it from epoch to epoch to
+        let the noise fade; evaluation has a noise of its own.
 
     Examples
     --------
@@ -94,6 +106,7 @@ class DataDrivenOSAN(nn.Module):
         estimator: Estimator | type[Estimator] | str | None = None,
         noise: Noise | Distribution | str | None = None,
         temperature: float = 1.0,
+        bar: float = 0.0,
         auxiliary: AuxiliaryLoss | str | None = None,
         auxiliary_weight: float = 1.0,
         samples: int = 5,
@@ -112,7 +125,8 @@ class DataDrivenOSAN(nn.Module):
                 f"model of graphs as OnSubgraphs({name}(...))"
             )
         self.upstream, self.downstream = upstream, downstream
-        self.selection = Selection(policy, estimator, noise, temperature=temperature)
+        self.selection = Selection(policy, estimator, noise, temperature=temperature, bar=bar)
+        self.noise_factor = 1.0
         self.checked_downstream = False  # whether predictions depend on the choice, at the first call
         if auxiliary is not None:
             resolve_auxiliary(auxiliary)
@@ -141,16 +155,24 @@ class DataDrivenOSAN(nn.Module):
         """Whether the choice of subgraphs is learned, so that there are weights to train."""
         return self.policy.count != "all" and self.selection.estimator.learns
 
+    @property
+    def training_noise(self) -> Noise:
+        """The noise of training with its present scale."""
+        return self.selection.noise.scaled(self.noise_factor)
+
     def weigh(self, batch: Data, problem: Problem) -> Tensor:
         """The weights of a batch; zeros without an upstream network."""
         if self.upstream is None:
             rows = problem.ground.num_rows
-            return torch.zeros(rows, int(self.policy.count), device=batch.edge_index.device)
+            return torch.zeros(rows, self.policy.columns, device=batch.edge_index.device)
         weights: Tensor = self.upstream(batch)
-        if weights.dim() != 2 or weights.size(1) != self.policy.count:
+        if weights.dim() != 2 or weights.size(1) != self.policy.columns:
+            wanted = (
+                "1 column" if self.policy.in_sequence else f"{self.policy.count} columns, one per subgraph"
+            )
             raise OsanError(
-                f"upstream: expected {self.policy.count} columns, one per subgraph of policy "
-                f"{str(self.policy)!r}, got weights of shape {list(weights.shape)}"
+                f"upstream: expected {wanted} of policy {str(self.policy)!r}, got weights of shape "
+                f"{list(weights.shape)}"
             )
         if self.policy.weighs_edges and len(weights) == batch.num_nodes != problem.ground.num_rows:
             raise OsanError(
@@ -168,19 +190,32 @@ class DataDrivenOSAN(nn.Module):
         problem = problem_for(self.policy, batch)
         weights = self.weigh(batch, problem)
         selected: tuple[Selected, ...] = (
-            (self.selection(batch, weights, problem=problem),)
+            (self.selection(batch, weights, noise=self.training_noise, problem=problem),)
             if self.training
             else self._sample(batch, problem, weights, self.samples)
         )
-        look: dict[str, Any] = {"deleted": self.deleted, "whole_graph": self.whole_graph, "agg": self.agg}
-        bags = tuple(one.problem.bag(batch, one.choice, **look) for one in selected)
-        each = tuple(self.downstream(batch, bag) for bag in bags)
+        bags, each = self._look(batch, selected)
         prediction = self._combine(each)
         if self.training and not self.checked_downstream:
             self.checked_downstream = True
             _warn_if_ignored(prediction, selected[0].choice)
         diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
         return Output(prediction, bags, weights, selected, each, estimator, diversity)
+
+    def _look(
+        self, batch: Data, selected: tuple[Selected, ...]
+    ) -> tuple[tuple[SubgraphBag, ...], tuple[Tensor, ...]]:
+        """The bag of each sample and its prediction; without noise, equal samples are computed once."""
+        look: dict[str, Any] = {"deleted": self.deleted, "whole_graph": self.whole_graph, "agg": self.agg}
+        silent = not self.training and self.evaluation_noise.silent
+        bags: list[SubgraphBag] = []
+        each: list[Tensor] = []
+        for number, one in enumerate(selected):
+            earlier = range(number) if silent else ()
+            same = next((i for i in earlier if selected[i].choice.equal(one.choice)), None)
+            bags.append(one.problem.bag(batch, one.choice, **look) if same is None else bags[same])
+            each.append(self.downstream(batch, bags[-1]) if same is None else each[same])
+        return tuple(bags), tuple(each)
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """How often each vertex or edge is part of a subgraph, over samples of the evaluation noise.
@@ -221,9 +256,32 @@ class DataDrivenOSAN(nn.Module):
         finally:
             self.train(training)
 
-    def _sample(self, batch: Data, problem: Problem, weights: Tensor, samples: int) -> tuple[Selected, ...]:
+    def agreement(self, batch: Data, out: Output) -> tuple[Tensor, Tensor]:
+        """How much two samples agree under the noise of *training*: whether a preference has been learned.
+
+        Parameters
+        ----------
+        batch, out
+            A batch and the output for it, in evaluation mode.
+
+        Returns
+        -------
+        tuple[Tensor, Tensor]
+            Numerator and denominator of Cohen's kappa (:func:`osan.selection.agreement`), summed over graphs
+            and subgraphs. Sum them over batches before you divide.
+        """
+        selected, noise = out.selected, self.training_noise
+        if len(selected) < 2 or noise != self.evaluation_noise:
+            problem, weights = selected[0].problem, selected[0].weights[0]
+            selected = self._sample(batch, problem, weights, 2, noise)
+        excess, most = agreement([one.touched for one in selected], selected[0].problem.ground)
+        return excess.sum(), most.sum()
+
+    def _sample(
+        self, batch: Data, problem: Problem, weights: Tensor, samples: int, noise: Noise | None = None
+    ) -> tuple[Selected, ...]:
         randomness = Randomness.of(batch, self.seed)
-        noise = self.evaluation_noise
+        noise = self.evaluation_noise if noise is None else noise
         return tuple(
             self.selection(batch, weights, randomness.repeat(sample), noise, problem)
             for sample in range(samples)

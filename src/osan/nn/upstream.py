@@ -126,4 +126,3 @@ class _GCN(nn.Module):
         for conv, norm in zip(self.convs, self.norms, strict=True):
             h = torch.relu(norm(conv(h, edge_index, weight)))
         return h
-

@@ -21,9 +21,9 @@ class CentralityWeigher(nn.Module):
 
     .. math:: \theta_v = \frac{\log(1 + c_v) - \mu_G}{\sigma_G}
 
-    with mean and standard deviation over the vertices of each graph. The weight of an edge is the sum of those
-    of its ends. Vertices that look alike have equal weights, so the choice among them is random rather than
-    by their numbers.
+    with mean and standard deviation over the vertices of each graph. The weight of an edge is the sum of
+    those of its ends. Vertices that look alike have equal weights, so the choice among them is random rather
+    than by their numbers.
 
     Parameters
     ----------

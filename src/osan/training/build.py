@@ -19,6 +19,7 @@ from osan.nn import (
     CentralityWeigher,
     DataDrivenOSAN,
     FixedBags,
+    Normalized,
     Prior,
     Upstream,
     WithEncoding,
@@ -80,16 +81,18 @@ def _build(settings: Settings, info: TaskInfo) -> nn.Module:
         return FixedBags(whole_graphs, network)
     # A custom network need not tell its width.
     width = int(getattr(network, "width", settings.network.width or 64))
+    parts = selection_parts(choice)
     return DataDrivenOSAN(
         weigher(settings, info, policy, width),
         network,
         policy,
-        **selection_parts(choice),
+        **parts,
         temperature=choice.temperature,
+        bar=choice.bar,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
-        evaluation_noise=evaluation_noise(choice),
+        evaluation_noise=evaluation_noise(choice, parts["noise"]),
         combine=combine(choice, info),
         deleted=choice.deleted,
         whole_graph=choice.whole_graph,
@@ -122,8 +125,8 @@ def downstream(
     if encodings:
         if not accepts(make, "vertex_encoder"):
             raise OsanError(
-                f"data.encodings: expected none with the architecture {network.architecture!r}, which takes no "
-                f"vertex_encoder, got {list(encodings)}"
+                f"data.encodings: expected none with the architecture {network.architecture!r}, which takes "
+                f"no vertex_encoder, got {list(encodings)}"
             )
         options["vertex_encoder"] = vertex_encoder(info, encodings, options["width"])
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
@@ -198,13 +201,20 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
     choice, name = settings.selection, settings.selection.weigher
     if policy.count == "all" or name == "random":
         return None
-    columns, edges = int(policy.count), policy.weighs_edges
+    columns, edges = policy.columns, policy.weighs_edges
+    if name != "learned" and name in WEIGHERS and columns > 1:
+        raise OsanError(
+            f"selection.weigher: {name!r} gives all subgraphs of policy {str(policy)!r} the same weights, so "
+            f"they would be alike; use '{policy} distinct'"
+        )
     if name not in ("learned", "prior") and name in WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
     if not choice.learns:
         return None
     network = upstream(settings, info, policy, width)
-    return Prior(network, CentralityWeigher(columns=columns, edges=edges)) if name == "prior" else network
+    if name == "prior":
+        network = Prior(network, CentralityWeigher(columns=columns, edges=edges))
+    return Normalized(network, edges=edges) if choice.normalize else network
 
 
 def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> nn.Module:
@@ -225,7 +235,7 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
     }
     make = resolve(name, dict.fromkeys(WEIGHERS, Upstream), "selection.weigher")
     given = {key: value for key, value in given.items() if accepts(make, key)}
-    made = make(int(policy.count), width, **given)
+    made = make(policy.columns, width, **given)
     if not isinstance(made, nn.Module):
         raise OsanError(
             f"selection.weigher: expected a function that returns a module, got {type(made).__name__} from "
@@ -254,6 +264,12 @@ def selection_parts(choice: SelectionSettings) -> Parts:
     if not choice.learns and choice.weigher != "learned":
         name: str = "random" if choice.weigher == "random" else "fixed"
         return {"estimator": make_estimator(name), "noise": make_noise("none"), "auxiliary": None}
+    if (
+        choice.estimator == "score-function"
+        and choice.noise_schedule != "constant"
+        and not choice.noise_floor
+    ):
+        raise OsanError("selection.noise_floor: expected a number above 0 for the score function, got 0")
     if choice.estimator == "imle":
         options = {"lam": choice.lam, "samples": choice.draws, **options}
     elif choice.estimator == "adaptive-imle":
@@ -271,10 +287,13 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         raise OsanError(f"selection.{error}") from error
 
 
-def evaluation_noise(choice: SelectionSettings) -> Noise | None:
-    """The noise of validation and test; ``None`` if it is the noise of training."""
+def evaluation_noise(choice: SelectionSettings, noise: Noise) -> Noise | None:
+    """The noise of validation and test; ``None`` if it is the noise of training.
+
+    With a schedule, the noise of training is the one that the schedule ends with.
+    """
     if choice.evaluation_noise is None:
-        return None
+        return None if choice.noise_schedule == "constant" else noise.scaled(choice.noise_floor)
     try:
         return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
     except OsanError as error:

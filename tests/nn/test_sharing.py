@@ -248,3 +248,35 @@ def test_shared_dropout():
     torch.testing.assert_close(median, largest.train()(cycle, bag))
     apart = network(sagg=MedianAggregation(), **options).train()(cycle, bag)
     assert not torch.allclose(apart, network(sagg="max", **options).train()(cycle, bag))
+
+
+@pytest.mark.parametrize(
+    "policy", ["delete 1 vertex x 3", "mark 1 vertex x 2", "select 2 vertices ordered x 2"]
+)
+@pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
+def test_samples_of_evaluation(policy, aggregation):
+    """All samples together, or one after the other."""
+    options = {"atomic": "unordered"} if "mark" in policy else {}
+    options |= {"rank": "adjacency", "num_ranks": 6} if "ordered" in policy else {}
+    downstream = network(aggregation=aggregation, alongside=True, **options).float()
+    model = nn.DataDrivenOSAN(
+        nn.Upstream(int(policy[-1]), WIDTH), downstream, policy, samples=4, whole_graph="mark" in policy
+    )
+    out = {}
+    for sharing in ("auto", "off"):
+        nn.set_sharing(model, sharing)
+        out[sharing] = model.eval()(BATCH)
+    torch.testing.assert_close(out["auto"].each, out["off"].each, atol=1e-5, rtol=1e-5)
+
+
+def test_only_in_training_do_copies_have_gradients():
+    """I-MLE needs the gradient of every copy, random choices do not."""
+    bags_of = {}
+    for estimator in ("imle", "random"):
+        downstream = network().float()
+        upstream = nn.Upstream(2, WIDTH)
+        model = nn.DataDrivenOSAN(upstream, downstream, "delete 1 vertex x 2", estimator=estimator)
+        bags_of[estimator] = model(BATCH).bag
+    model = network().float()
+    assert shared_rows(model.initial, model.stack, BATCH, bags_of["imle"]) is None
+    assert shared_rows(model.initial, model.stack, BATCH, bags_of["random"]) is not None

@@ -51,6 +51,10 @@ def alike(module: Module) -> bool:
     >>> alike(MLP([4, 4, 4], norm=True)), alike(torch.nn.Dropout(0.5)), alike(torch.nn.Softmax(0))
     (True, False, False)
     """
+    if type(module) in (Categorical, Numerical):
+        return True
+    if type(module) is MLP:
+        return elementwise(module.activation)
     if draws(module):
         return False
     known = (MLP, BagBatchNorm, BatchNorm1d, BatchNorm, Categorical, EdgeMLP, Numerical, torch.nn.Embedding)
@@ -65,6 +69,8 @@ def alike(module: Module) -> bool:
 
 def local(module: Module) -> bool:
     """Whether a module is :func:`alike` and has no batch norm, so that any set of rows can be mapped."""
+    if type(module) is MLP:
+        return module.norms is None and elementwise(module.activation)
     norms = (BagBatchNorm, BatchNorm1d, BatchNorm)
     return alike(module) and not any(isinstance(part, norms) for part in module.modules())
 

@@ -296,8 +296,8 @@ class Settings(Section):
         """Like :meth:`changed`, with a name that tells it from the original; the changes, by default.
 
         The name is part of a path that is typed and pasted, so it holds nothing that means something to a
-        shell. Fewer epochs than ``min_epochs`` also lower that number, and another schedule than ``"steps"``
-        drops the decay.
+        shell. Fewer epochs than ``min_epochs`` also lower that number, no more than ``warmup`` shorten the
+        warmup to a tenth of them, and another schedule than ``"steps"`` drops the decay.
 
         >>> Settings(name="a/b").varied({"training.epochs": 3}).name
         'a/b/training.epochs=3'
@@ -314,6 +314,8 @@ class Settings(Section):
         epochs = changes.get("training.epochs")
         if isinstance(epochs, int) and epochs < self.training.min_epochs:
             changes = {"training.min_epochs": epochs, **changes}
+        if isinstance(epochs, int) and epochs <= self.training.warmup:
+            changes = {"training.warmup": epochs / 10, **changes}
         if changes.get("training.schedule", "steps") != "steps":
             none = {"training.decay": 1.0, "training.milestones": [], "training.decay_every": None}
             changes = {**none, **changes}

@@ -31,6 +31,7 @@ from osan.nn.normalized import Normalized
 from osan.nn.output import Output
 from osan.nn.paper import paper_network
 from osan.nn.pooling import POOLS, Pool
+from osan.nn.sharing import set_sharing
 from osan.nn.stack import Stack
 from osan.nn.structure import Encoding, WithEncoding
 from osan.nn.upstream import Upstream
@@ -81,5 +82,6 @@ __all__ = [
     "osan",
     "paper_network",
     "reconstruction_gnn",
+    "set_sharing",
     "views",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -223,14 +224,13 @@ class DataDrivenOSAN(nn.Module):
         """The bag of each sample and its prediction; without noise, equal samples are computed once."""
         look: dict[str, Any] = {"deleted": self.deleted, "whole_graph": self.whole_graph, "agg": self.agg}
         silent = not self.training and self.evaluation_noise.silent
-        bags: list[SubgraphBag] = []
-        each: list[Tensor] = []
+        first: list[int] = []
         for number, one in enumerate(selected):
             earlier = range(number) if silent else ()
-            same = next((i for i in earlier if selected[i].choice.equal(one.choice)), None)
-            bags.append(one.problem.bag(batch, one.choice, **look) if same is None else bags[same])
-            each.append(self.downstream(batch, bags[-1]) if same is None else each[same])
-        return tuple(bags), tuple(each)
+            first.append(next((i for i in earlier if selected[i].choice.equal(one.choice)), number))
+        bags = {i: selected[i].problem.bag(batch, selected[i].choice, **look) for i in sorted(set(first))}
+        each = dict(zip(bags, predictions(self.downstream, batch, list(bags.values())), strict=True))
+        return tuple(bags[i] for i in first), tuple(each[i] for i in first)
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """How often each vertex or edge is part of a subgraph, over samples of the evaluation noise.
@@ -327,6 +327,14 @@ def _joined(selected: tuple[Selected, ...]) -> Tensor:
     """The weights of the first sample, one column for each draw that has weights of its own."""
     weights = selected[0].weights
     return weights[0] if len(weights) == 1 else torch.cat(weights, dim=1)
+
+
+def predictions(network: nn.Module, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
+    """The predictions of a network for each of several bags, together if it can do that."""
+    together: Any = getattr(network, "each", None)
+    if callable(together) and len(bags) > 1:
+        return together(batch, bags)  # type: ignore[no-any-return]
+    return tuple(network(batch, bag) for bag in bags)
 
 
 def _check_samples(samples: int) -> None:

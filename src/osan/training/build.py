@@ -24,6 +24,7 @@ from osan.nn import (
     Upstream,
     WithEncoding,
     brings_bags,
+    set_sharing,
 )
 from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
@@ -59,7 +60,9 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
     It is called with a batch and returns an :class:`osan.nn.Output`. Errors name the setting that is wrong.
     """
     with naming_settings():
-        return _build(settings, info)
+        model = _build(settings, info)
+    set_sharing(model, settings.machine.sharing)
+    return model
 
 
 def _build(settings: Settings, info: TaskInfo) -> nn.Module:

@@ -15,6 +15,7 @@ from osan.data.encodings import parse
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
 from osan.nn.paper import PAPER_NETWORKS
+from osan.nn.sharing import Sharing
 from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
@@ -238,7 +239,8 @@ class MachineSettings(Section):
     """Where the run takes place. Nothing here is part of what a run *is*: it can resume with other values.
 
     ``loggers`` also send the numbers of every epoch to Lightning loggers; files go to the folder ``logs`` of
-    the run.
+    the run. ``sharing = "off"`` computes every copy of a vertex by itself; with ``"auto"``, copies that are
+    equal whatever the weights are computed once where that pays. Results differ by rounding only.
     """
 
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
@@ -246,6 +248,7 @@ class MachineSettings(Section):
     nodes: int = Field(default=1, ge=1)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
     loggers: list[LoggerName] = []
+    sharing: Sharing = "auto"
 
 
 class Settings(Section):

@@ -6,6 +6,10 @@ listed in :data:`PLANS`; :mod:`osan.wl.theory` checks the paper's claims with th
 
 from osan.wl.coloring import Coloring
 from osan.wl.draw import draw
+from osan.wl.draw_certificate import draw_certificate
+from osan.wl.enough import Enough, enough
+from osan.wl.enough_pairs import EnoughRow, draw_enough, enough_pairs
+from osan.wl.explain import Certificate, Reason, explain
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
 from osan.wl.plans import PLANS, Plan, PlanBuilder
 from osan.wl.refine import distinguishes, refine
@@ -13,14 +17,23 @@ from osan.wl.settings import WLTest
 
 __all__ = [
     "PLANS",
+    "Certificate",
     "Coloring",
     "CorpusRow",
+    "Enough",
+    "EnoughRow",
     "Plan",
     "PlanBuilder",
+    "Reason",
     "Rung",
     "WLTest",
     "distinguishes",
     "draw",
+    "draw_certificate",
+    "draw_enough",
+    "enough",
+    "enough_pairs",
+    "explain",
     "ladder",
     "ladder_tests",
     "refine",

@@ -81,17 +81,18 @@ def _build(settings: Settings, info: TaskInfo) -> nn.Module:
         return FixedBags(whole_graphs, network)
     # A custom network need not tell its width.
     width = int(getattr(network, "width", settings.network.width or 64))
+    parts = selection_parts(choice)
     return DataDrivenOSAN(
         weigher(settings, info, policy, width),
         network,
         policy,
-        **selection_parts(choice),
+        **parts,
         temperature=choice.temperature,
         bar=choice.bar,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
-        evaluation_noise=evaluation_noise(choice),
+        evaluation_noise=evaluation_noise(choice, parts["noise"]),
         combine=combine(choice, info),
         deleted=choice.deleted,
         whole_graph=choice.whole_graph,
@@ -287,15 +288,13 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         raise OsanError(f"selection.{error}") from error
 
 
-def evaluation_noise(choice: SelectionSettings) -> Noise | None:
+def evaluation_noise(choice: SelectionSettings, noise: Noise) -> Noise | None:
     """The noise of validation and test; ``None`` if it is the noise of training.
 
     With a schedule, the noise of training is the one that the schedule ends with.
     """
     if choice.evaluation_noise is None:
-        if choice.noise_schedule == "constant":
-            return None
-        return selection_parts(choice)["noise"].scaled(choice.noise_floor)
+        return None if choice.noise_schedule == "constant" else noise.scaled(choice.noise_floor)
     try:
         return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
     except OsanError as error:

@@ -7,9 +7,9 @@ is forward pass, backward pass and optimizer; the selection of that step, weight
 gradient back to the weights, is timed alone on the same batch, in turns with the step. Medians. The bars are
 10 % for vertex, edge, ego and tree policies, and 50 % for cover.
 
-``--turns`` compares one-shot, distinct and sequential marks instead: ZINC, the few-marks network (64 x 6), two
-marks beside the whole graph, straight-through, batches of 128. It prints the processor time of a training step
-and of a validation step, and that of kappa. The bar for marks in turn is 2.2 times the one-shot step.
+``--turns`` compares one-shot, distinct and sequential marks instead: ZINC, the few-marks network (64 x 6),
+two marks beside the whole graph, straight-through, batches of 128. It prints the processor time of a training
+step and of a validation step, and that of kappa. The bar for marks in turn is 2.2 times the one-shot step.
 
 Then SIMPLE against I-MLE on graphs of 1,000 vertices: the selection alone, in turns, least processor times.
 The bar is 1.5 times.

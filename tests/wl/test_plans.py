@@ -48,9 +48,7 @@ def test_aggregations_in_any_form_and_order():
     assert (str(given), str(WLTest("vs-swl", aggregations="Gu"))) == ("GSWL(SV)", "SWL{Gu}(VS)")
     assert WLTest("swl").aggregations == ("Lu",)
     assert WLTest("wl").aggregations is None
-    with pytest.raises(
-        OsanError, match="aggregations: expected Lu, Lv, .* or Pvu, got 'Gw'; did you mean 'Gv'"
-    ):
+    with pytest.raises(OsanError, match="aggregations: expected Lu, Lv, Gu, Gv, Puu, Pvv or Pvu, got 'Gw'"):
         WLTest("swl", aggregations="Gw")
     with pytest.raises(OsanError, match="aggregations: expected no value for test 'oswl', got 'Lu'"):
         WLTest("oswl", aggregations="Lu")

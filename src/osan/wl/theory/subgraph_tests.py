@@ -44,7 +44,8 @@ def _joined(*parts: list[tuple[str, str]]) -> nx.Graph:
     return base
 
 
-# Base graphs of Fürer pairs. The last two are the smallest of those over graphs with up to seven vertices.
+# Base graphs of Fürer pairs. The last two give the smallest pairs over base graphs with up to seven vertices
+# and degrees from two to four.
 BASES: dict[str, nx.Graph] = {
     "two triangles in a row": _joined(_triangle("a"), _triangle("b")),
     "three triangles in a row": _joined(_triangle("a"), _triangle("b"), _triangle("c")),

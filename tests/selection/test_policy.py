@@ -65,6 +65,9 @@ def test_covered_and_ordered_settings_round_trip(text, extra):
         ("mark 2 vertices ordered", Policy("mark", "vertex", 2, ordered=True)),
         ("select 7-ego by root x 3", Policy("select", "ego", 7, by="root", count=3)),
         ("delete 1 edge x all", Policy("delete", "edge", 1, count="all")),
+        ("mark 1 vertex x 3 distinct", Policy("mark", "vertex", 1, count=3, channels="distinct")),
+        ("delete 2 edges x 3 in turn", Policy("delete", "edge", 2, count=3, channels="in turn")),
+        ("mark 1 vertex in turn", Policy("mark", "vertex", 1, channels="in turn")),
     ],
 )
 def test_the_text_is_readable_and_both_ways(text, policy):
@@ -84,6 +87,7 @@ def test_text_is_read_generously():
     cover=st.booleans(),
     by=st.sampled_from(["mean", "sum", "root"]),
     count=st.one_of(st.integers(1, 12), st.just("all")),
+    channels=st.sampled_from(["independent", "distinct", "in turn"]),
 )
 def test_what_is_allowed_round_trips(**settings):
     try:
@@ -111,6 +115,14 @@ def test_what_is_allowed_round_trips(**settings):
         ({"what": "edge", "operation": "mark"}, "expected 'delete' or 'select' for 'edge'"),
         ({"cover": True, "ordered": True}, "unordered"),
         ({"by": "root"}, "no by for 'vertex'"),
+        ({"channels": "apart"}, "'independent', 'distinct', 'in turn' for channels, got 'apart'"),
+        (
+            {"channels": "distinct", "what": "ego"},
+            "vertices or edges without cover for 'distinct', got 'ego'",
+        ),
+        ({"channels": "in turn", "cover": True}, "without cover for 'in turn', got a covering choice"),
+        ({"channels": "distinct", "count": "all"}, "a number of subgraphs for 'distinct', got 'x all'"),
+        ({"channels": "in turn", "ordered": True}, "unordered policy for 'delete' with 'in turn'"),
         ({"by": "median", "what": "ego"}, "'mean', 'sum', 'root'"),
     ],
 )

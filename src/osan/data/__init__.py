@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from osan.lazy import attach
 
 if TYPE_CHECKING:
+    from osan.data.centralities import CENTRALITIES
     from osan.data.custom.graphs import load_graphs, task_from_graphs
     from osan.data.custom.molecules import load_table
     from osan.data.encodings import AddEncodings, encode
@@ -15,9 +16,11 @@ if TYPE_CHECKING:
     from osan.data.loading import load, names
     from osan.data.metrics import METRICS, Metric
     from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
+    from osan.data.structure import with_structure
     from osan.data.task import Features, Normalization, Task
 
 __all__ = [
+    "CENTRALITIES",
     "METRICS",
     "AddEncodings",
     "Features",
@@ -39,12 +42,14 @@ __all__ = [
     "strongly_regular",
     "task_from_graphs",
     "twisted_pairs",
+    "with_structure",
 ]
 
 # Listing datasets must not import torch.
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "centralities": ["CENTRALITIES"],
         "custom.graphs": ["load_graphs", "task_from_graphs"],
         "custom.molecules": ["load_table"],
         "encodings": ["AddEncodings", "encode"],
@@ -55,6 +60,7 @@ __getattr__, __dir__ = attach(
         "loading": ["load", "names"],
         "metrics": ["METRICS", "Metric"],
         "published.corpora": ["brec", "graph8c", "relabeled", "strongly_regular"],
+        "structure": ["with_structure"],
         "task": ["Features", "Normalization", "Task"],
     },
 )

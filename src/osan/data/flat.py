@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 from osan.errors import OsanError
 
 # What the tensors have one row per.
-PER_VERTEX, PER_EDGE, PER_GRAPH = ("x",), ("edge_index", "edge_attr"), ("y",)
+PER_VERTEX, PER_EDGE, PER_GRAPH = ("x", "encoding", "score"), ("edge_index", "edge_attr"), ("y",)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -26,7 +26,8 @@ class FlatDataset(Sequence[Data]):
     ----------
     tensors
         ``x`` of shape (vertices, c), ``edge_index`` (2, arcs) with the vertices of each graph counted from
-        0, and optionally ``edge_attr`` (arcs, d) and ``y`` (graphs, targets) or (graphs,).
+        0, and optionally ``edge_attr`` (arcs, d) and ``y`` (graphs, targets) or (graphs,); also ``encoding``
+        (vertices, columns) and ``score`` (vertices, 1), see :func:`osan.data.with_structure`.
     vertex_ptr, edge_ptr
         Ascending, of shape (graphs + 1,).
     ids

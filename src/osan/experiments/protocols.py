@@ -9,6 +9,7 @@ from typing import Any
 from osan.errors import OsanError
 from osan.experiments.catalog import recipe, recipes
 from osan.nn import ARCHITECTURES
+from osan.nn.weighers import WEIGHERS
 from osan.selection import Policy
 from osan.training.settings import Settings
 
@@ -56,6 +57,32 @@ _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
         },
     },
 }
+FEW_MARKS = ("few-marks", "few-marks-500k")
+# What the field has found to work since the paper, for any dataset: the whole graph and a few marks,
+# structural encodings, no noise in evaluation, and a modern trainer.
+_FEW_MARKS: dict[str, Mapping[str, Any]] = {
+    "data": {"encodings": ["cse:16"]},
+    "network": {"upstream": "gin", "upstream_layers": 4},
+    "selection": {"whole_graph": True, "evaluation_noise": "none", "samples": 1},
+    "training": {
+        "batch_size": 128,
+        "epochs": 100,
+        "optimizer": "adamw",
+        "learning_rate": 2e-3,
+        "upstream_learning_rate": 2e-3,
+        "weight_decay": 1e-5,
+        "schedule": "cosine",
+        "warmup": 5,
+        "clip": 1.0,
+    },
+}
+# Where the protocol differs from dataset to dataset.
+_FEW_MARKS_ON: dict[str, dict[str, Mapping[str, Any]]] = {
+    "ogbg-molesol": {"training": {"batch_size": 32}},
+    "ogbg-molbace": {"training": {"batch_size": 32}},
+    "proteins": {"data": {"metric": "rocauc"}},
+    "exp": {"data": {"fold": "seed"}, "training": {"batch_size": 32}},
+}
 # Keys. The dataset may be a path; method and policy may be parts in the form module:name.
 _BASELINE = re.compile(r"(?P<dataset>.+)/(?P<network>[^/]+)/baseline")
 _SELECTION = re.compile(
@@ -71,6 +98,8 @@ def settings_named(key: str) -> Settings:
 
     >>> settings_named("ogbg-molesol/gin/simple/delete-1-vertex/x3").selection.estimator
     'simple'
+    >>> settings_named("zinc/gin/my_file:Weigher-imle/mark-1-vertex/x2").selection.weigher
+    'my_file:Weigher'
     >>> settings = settings_named("data/mols.csv/gin/imle/delete-1-vertex/x3")
     >>> settings.data.dataset, settings.name
     ('data/mols.csv', 'mols.csv/gin/imle/delete-1-vertex/x3')
@@ -84,13 +113,19 @@ def settings_named(key: str) -> Settings:
     if found:
         dataset, method = found["dataset"], found["method"]
         estimator = method.removesuffix("-no-auxiliary")
+        weigher = "learned"
+        if estimator in WEIGHERS and estimator != "random":
+            weigher, estimator = estimator, "fixed"
+        elif (first := estimator.partition("-"))[0] == "prior" or (":" in first[0] and first[2]):
+            weigher, _, estimator = first
         policy = Policy.of_slug(found["policy"], "all" if method == "all" else int(found["count"] or 1))
         settings = settings_for(
             dataset,
             str(policy),
             "imle" if method == "all" else estimator,
             downstream=found["network"],
-            auxiliary=estimator == method,
+            auxiliary=not method.endswith("-no-auxiliary"),
+            weigher=weigher,
         )
         # The key must be read completely; the name of the run leaves out the folder of the path.
         if settings.name == key.removeprefix(dataset.removesuffix(settings.name.split("/")[0])):
@@ -101,10 +136,11 @@ def settings_named(key: str) -> Settings:
 def settings_for(
     dataset: str,
     policy: str = "",
-    estimator: str = "imle",
+    estimator: str | None = None,
     *,
     downstream: str = "gin",
     auxiliary: bool = True,
+    weigher: str = "learned",
 ) -> Settings:
     """The paper's settings for a dataset and any policy; other datasets get general settings.
 
@@ -115,12 +151,15 @@ def settings_for(
     policy
         The policy in one line; empty for the whole graph.
     estimator
-        The gradient estimator, by name or as ``module:name``.
+        The gradient estimator, by name or as ``module:name``; by default straight-through for the few-marks
+        networks, otherwise the paper's I-MLE.
     downstream
         The downstream network: ``"gin"``, ``"gcn"``, ``"pna"``, on ZINC also ``"ds-gnn"``, or an
         architecture, by name or as ``module:name``.
     auxiliary
-        Whether to add the paper's loss for diversity.
+        Whether to add the paper's loss for diversity. The few-marks networks never do.
+    weigher
+        What gives the weights: ``"learned"``, ``"prior"``, or a centrality.
 
     Examples
     --------
@@ -128,22 +167,44 @@ def settings_for(
     'zinc/pna/random/delete-3-edges/x10'
     >>> settings_for("planted-motif", "select 3 vertices").name
     'planted-motif/gin/imle/select-3-vertices/x1'
+    >>> settings_for("zinc", "mark 1 vertex x 2", "simple", downstream="few-marks", weigher="prior").name
+    'zinc/few-marks/prior-simple/mark-1-vertex/x2'
     """
+    modern = downstream in FEW_MARKS
+    estimator = estimator or ("straight-through" if modern else "imle")
     changes: dict[str, Any] = {
         f"{section}.{key}": value
         for section, values in _protocol(dataset, downstream).items()
         for key, value in values.items()
     }
     changes |= {"data.dataset": dataset, "selection.policy": policy, "selection.estimator": estimator}
+    changes["selection.weigher"] = weigher
+    if modern and estimator == "random":
+        changes["selection.samples"] = 5
     if dataset == "qm9" and not policy:
         changes["data.options"] = {"distances": True}
-    if policy and estimator != "random" and Policy.parse(policy).count != "all":
+    learned = estimator not in ("random", "fixed")
+    if policy and learned and not modern and Policy.parse(policy).count != "all":
         # The paper's loss for diversity, and the authors' step, which is smaller for trees.
         changes |= {"selection.auxiliary": "cosine" if auxiliary else "none"}
         if Policy.parse(policy).what == "tree":
             changes["selection.lam"] = 1.0
     settings = Settings().changed(changes)
     return settings.changed({"name": key_of(settings, downstream)})
+
+
+def default_settings(path: str) -> Settings:
+    """The settings for a file of your own when nothing else is said.
+
+    The whole graph and two marks, chosen by a centrality and what straight-through learns to add to it;
+    centrality as input; training stops when validation no longer improves.
+
+    >>> settings = default_settings("data/mols.csv")
+    >>> settings.selection.policy, settings.selection.weigher, settings.data.encodings
+    ('mark 1 vertex x 2 distinct', 'prior', ['cse:16'])
+    """
+    settings = settings_for(path, "mark 1 vertex x 2 distinct", downstream="few-marks", weigher="prior")
+    return settings.changed({"training.batch_size": 32, "training.patience": 30})
 
 
 def key_of(settings: Settings, downstream: str = "gin") -> str:
@@ -153,7 +214,12 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
         return f"{dataset}/{downstream}/baseline"
     policy = Policy.parse(choice.policy)
     method: str = "all" if policy.count == "all" else choice.estimator
-    if policy.count != "all" and choice.estimator != "random" and choice.auxiliary == "none":
+    if policy.count != "all" and choice.weigher != "learned":
+        fixed = choice.weigher in WEIGHERS and choice.weigher != "prior"
+        method = choice.weigher if fixed else f"{choice.weigher}-{choice.estimator}"
+    paper = downstream not in FEW_MARKS
+    learned = method != choice.weigher and choice.estimator not in ("random", "fixed")
+    if policy.count != "all" and learned and choice.auxiliary == "none" and paper:
         method += "-no-auxiliary"
     count = "" if policy.count == "all" else f"/x{policy.count}"
     return f"{dataset}/{downstream}/{method}/{policy.slug}{count}"
@@ -164,6 +230,10 @@ def _protocol(dataset: str, downstream: str) -> Mapping[str, Mapping[str, Any]]:
     known = [network for name, network in _PROTOCOLS if name == dataset]
     if downstream in known:
         return _PROTOCOLS[dataset, downstream]
+    if downstream in FEW_MARKS:
+        here = _FEW_MARKS_ON.get(dataset, {})
+        sections = {name: {**values, **here.get(name, {})} for name, values in _FEW_MARKS.items()}
+        return {**sections, "network": {**sections["network"], "architecture": downstream}}
     if _is_architecture(downstream):
         paper = _PROTOCOLS.get((dataset, "gin"), {})
         return {**paper, "network": {**paper.get("network", {}), "architecture": downstream}}

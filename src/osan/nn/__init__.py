@@ -8,6 +8,7 @@ from osan.nn.architectures import (
     ds_network,
     dss_gnn,
     esan_policy,
+    few_marks,
     identity_gnn,
     k_osan,
     kernel_gnn,
@@ -26,12 +27,16 @@ from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork, ego_network
 from osan.nn.network import OSAN, osan
 from osan.nn.norm import BagBatchNorm
+from osan.nn.normalized import Normalized
 from osan.nn.output import Output
 from osan.nn.paper import paper_network
 from osan.nn.pooling import POOLS, Pool
+from osan.nn.sharing import set_sharing
 from osan.nn.stack import Stack
+from osan.nn.structure import Encoding, WithEncoding
 from osan.nn.upstream import Upstream
 from osan.nn.view import View, views
+from osan.nn.weighers import CentralityWeigher, Prior
 
 __all__ = [
     "ARCHITECTURES",
@@ -41,18 +46,23 @@ __all__ = [
     "POOLS",
     "BagBatchNorm",
     "Categorical",
+    "CentralityWeigher",
     "DataDrivenOSAN",
     "EgoNetwork",
+    "Encoding",
     "FixedBags",
     "InitialFeatures",
+    "Normalized",
     "Numerical",
     "OnSubgraphs",
     "Output",
     "Pool",
+    "Prior",
     "SharingStack",
     "Stack",
     "Upstream",
     "View",
+    "WithEncoding",
     "brings_bags",
     "convolve",
     "dropout_gnn",
@@ -62,6 +72,7 @@ __all__ = [
     "dss_network",
     "ego_network",
     "esan_policy",
+    "few_marks",
     "identity_gnn",
     "k_osan",
     "kernel_gnn",
@@ -71,5 +82,6 @@ __all__ = [
     "osan",
     "paper_network",
     "reconstruction_gnn",
+    "set_sharing",
     "views",
 ]

@@ -220,6 +220,39 @@ def dss_gnn(
     return FixedBags(make_bag, dss_network(width, layers, out, share=share, atomic=atomic, **options))
 
 
+@checked(sets=("aggregation",))
+def few_marks(width: int = 64, layers: int = 6, out: int = 1, **options: Unpack[BagOptions]) -> OSAN:
+    """The network for few marked subgraphs beside the whole graph: residual layers, then means over views.
+
+    The features of a vertex are the mean over the views that it is in, followed by a perceptron; then vertices
+    are pooled, and another perceptron predicts. Without the first one the two means could be exchanged, and
+    the network would see each mark alone. It is :func:`osan.nn.osan` with ``aggregation="per-vertex"``,
+    ``residual=True`` and ``head=2``; options can change all but the first.
+
+    References
+    ----------
+    Bevilacqua et al., "Efficient subgraph GNNs by learning effective selection policies", ICLR 2024; Southern
+    et al., "Balancing efficiency and expressiveness: subgraph GNNs with walk-based centrality", ICML 2025.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch_geometric.data import Data
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> few_marks(8, 2, 1, conv="gin")(path, bags.whole_graphs(path)).shape
+    torch.Size([1, 1])
+    """
+    chosen: BagOptions = {"residual": True, "head": 2, **options}
+    chosen["aggregation"] = "per-vertex"
+    return osan(width, layers, out, **chosen)
+
+
+@checked(sets=("aggregation",))
+def few_marks_500k(width: int = 148, layers: int = 10, out: int = 1, **options: Unpack[BagOptions]) -> OSAN:
+    """:func:`few_marks` with about 500,000 parameters."""
+    return few_marks(width, layers, out, **options)
+
+
 #: The architectures by name: functions ``(width, layers, out, **options)`` that return a
 #: :class:`~osan.nn.FixedBags`, or a network that is called with a batch and a bag. Which of the two,
 #: :func:`osan.nn.brings_bags` says.
@@ -234,4 +267,6 @@ ARCHITECTURES: dict[str, Architecture] = {
     "kernel": kernel_gnn,
     "ds": ds_network,
     "dss": dss_network,
+    "few-marks": few_marks,
+    "few-marks-500k": few_marks_500k,
 }

@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
-from osan.nn.encoders import encoded, warn_unseen
+from osan.nn.encoders import encoded_vertices, warn_unseen
 from osan.nn.options import Atomic, Rank
 
 
@@ -131,7 +131,8 @@ class InitialFeatures(Module):
     width
         The width of the features.
     vertex_encoder
-        Maps ``batch.x`` to rows of that width. ``None`` gives every vertex the same learned row, with one
+        Maps ``batch.x`` (or the batch, see :func:`osan.nn.encoders.encoded_vertices`) to rows of that width.
+        ``None`` gives every vertex the same learned row, with one
         warning if there is an ``x``.
     atomic
         ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership in
@@ -177,30 +178,29 @@ class InitialFeatures(Module):
         if self.vertex_encoder is None or self.constant is not None:
             self.warned = self.warned or warn_unseen(batch, self.width)
             return self.constant.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
-        x = getattr(batch, "x", None)
-        if x is None:
-            raise OsanError(
-                f"batch.x: expected vertex features of shape [{batch.num_nodes}, columns], got none"
-            )
-        return encoded(self.vertex_encoder, x, "vertex_encoder", self.width)
+        return encoded_vertices(self.vertex_encoder, batch, "vertex_encoder", self.width)
 
-    def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
-        """Shape ``[copies, width]``."""
-        self._check(bag)
+    def forward(self, batch: Data, bag: SubgraphBag, copies: Tensor | None = None) -> Tensor:
+        """Shape ``[copies, width]``; of the given copies only, if some are given."""
+        self.check(bag)
         vertices = self.vertices(batch)
-        h = vertices.index_select(0, bag.vertex)
+
+        def of(values: Tensor) -> Tensor:
+            return values if copies is None else values.index_select(0, copies)
+
+        h = vertices.index_select(0, of(bag.vertex))
         if self.types is not None and self.labels is not None:
-            h = h + self.types(ordered_atomic_types(batch, bag).to(h.dtype))
-            h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, bag.subgraph)
+            h = h + self.types(of(ordered_atomic_types(batch, bag)).to(h.dtype))
+            h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
         if self.mark is not None:
-            h = h + membership(bag).to(h.dtype)[:, None] * self.mark
+            h = h + of(membership(bag)).to(h.dtype)[:, None] * self.mark
         if self.rows is not None:
-            h = h + self.rows(rank_rows(bag, self.num_ranks, h.dtype))
+            h = h + self.rows(of(rank_rows(bag, self.num_ranks, h.dtype)))
         if self.ranks is not None:
-            h = h + self.ranks(ranks_of(bag, self.num_ranks))
+            h = h + self.ranks(of(ranks_of(bag, self.num_ranks)))
         return h
 
-    def _check(self, bag: SubgraphBag) -> None:
+    def check(self, bag: SubgraphBag) -> None:
         """Refuse a bag with marks or ranks that this network would ignore, or without the tuples it needs."""
         if self.types is not None and tuples_of(bag).size(1) != self.k:
             raise OsanError(

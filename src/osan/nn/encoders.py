@@ -151,6 +151,26 @@ def encoded(encoder: Module, features: Tensor, name: str, width: int) -> Tensor:
     return out
 
 
+def encoded_vertices(encoder: Module, batch: Data, name: str, width: int) -> Tensor:
+    """The result of a vertex encoder, checked to have one row of the given width for each vertex.
+
+    It is called with ``batch.x``, or with the batch itself if it has ``takes_batch = True``.
+    """
+    if getattr(encoder, "takes_batch", False):
+        out: Tensor = encoder(batch)
+        if out.shape != (batch.num_nodes, width):
+            got = list(out.shape)
+            raise OsanError(f"{name}: expected shape [{batch.num_nodes}, {width}], got {got}")
+        return out
+    x = getattr(batch, "x", None)
+    if x is None:
+        where = name.removesuffix("vertex_encoder")
+        raise OsanError(
+            f"{where}batch.x: expected vertex features of shape [{batch.num_nodes}, columns], got none"
+        )
+    return encoded(encoder, x, name, width)
+
+
 @torch.compiler.disable
 def warn_unseen(batch: Data, width: int) -> bool:
     """Warn that vertex features are not used, if there are some; return whether it warned.

@@ -42,11 +42,14 @@ class MLP(Module):
 
     def forward(self, h: Tensor, count: Tensor | None = None) -> Tensor:
         """Map ``h`` of shape ``[rows, widths[0]]``; batch norms weight the rows with ``count``."""
-        for i, linear in enumerate(self.linears):
-            h = linear(h)
-            if i + 1 < len(self.linears):
-                norm = None if self.norms is None else self.norms[i]
-                h = activated(h, self.activation) if norm is None else norm(h, count, self.activation)
+        return self.after_first(self.linears[0](h), count) if len(self.linears) else h
+
+    def after_first(self, h: Tensor, count: Tensor | None = None) -> Tensor:
+        """What follows the first linear map, on its result."""
+        for i in range(1, len(self.linears)):
+            norm = None if self.norms is None else self.norms[i - 1]
+            h = activated(h, self.activation) if norm is None else norm(h, count, self.activation)
+            h = self.linears[i](h)
         return h
 
 

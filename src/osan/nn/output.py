@@ -24,7 +24,8 @@ class Output:
     bags
         The bag that was used; in evaluation one per sample.
     weights
-        The weights of the upstream network, shape ``[vertices, m]`` or ``[edges, m]``; ``None`` without one.
+        The weights of the upstream network, shape ``[vertices, m]`` or ``[edges, m]``, with a single column
+        for ``x m distinct``; ``None`` without weights. For ``x m in turn`` those of the first sample.
     selected
         The choice behind each bag; empty if nothing is chosen.
     each

@@ -12,7 +12,7 @@ from osan.selection.kinds import KINDS, all_subgraphs, problem_for
 from osan.selection.noise import NOISES, Noise, SumOfGamma, make_noise
 from osan.selection.policy import Policy
 from osan.selection.problem import Problem
-from osan.selection.random import Random
+from osan.selection.random import Fixed, Random
 from osan.selection.randomness import Randomness
 from osan.selection.relaxed import SIMPLE, StraightThrough
 from osan.selection.score import ScoreFunction
@@ -33,6 +33,7 @@ __all__ = [
     "EdgeProblem",
     "EgoProblem",
     "Estimator",
+    "Fixed",
     "GroundSet",
     "Noise",
     "Policy",

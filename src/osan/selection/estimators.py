@@ -8,7 +8,7 @@ from osan.errors import OsanError
 from osan.parts import resolve
 from osan.selection.estimator import Estimator
 from osan.selection.imle import IMLE, AdaptiveIMLE
-from osan.selection.random import Random
+from osan.selection.random import Fixed, Random
 from osan.selection.relaxed import SIMPLE, StraightThrough
 from osan.selection.score import ScoreFunction
 
@@ -19,6 +19,7 @@ ESTIMATORS: dict[str, type[Estimator]] = {
     "straight-through": StraightThrough,
     "score-function": ScoreFunction,
     "random": Random,
+    "fixed": Fixed,
 }
 
 

@@ -81,6 +81,17 @@ class GroundSet:
         """The number of rows of weights and choices."""
         return self.num_elements if self.element is None else self.element.numel()
 
+    def among(self, elements: Tensor) -> GroundSet:
+        """The ground set of some elements, given by their numbers in increasing order; each is a row.
+
+        Examples
+        --------
+        >>> ground = GroundSet(torch.tensor([0, 0, 1]), torch.tensor([0, 1, 0]), torch.tensor([2, 1]))
+        >>> ground.among(torch.tensor([1, 2])).sizes
+        tensor([1, 1])
+        """
+        return _ground(self.graph[elements], self.num_graphs, None)
+
     def gather(self, rows: Tensor) -> Tensor:
         """From rows to elements, ``[rows, m]`` to ``[elements, m]``: the mean over the rows of an element."""
         if self.element is None:

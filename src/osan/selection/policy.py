@@ -12,18 +12,23 @@ from osan.selection.kinds import KINDS, kind_named
 from osan.selection.problem import Problem
 from osan.words import Operation
 
+Channels = Literal["independent", "distinct", "in turn"]
+
 # Words of a text are separated by spaces, those of a slug by hyphens.
 _GRAMMAR = (
     r"(?P<cover>cover{s})?(?:(?P<operation>delete|select|mark){s})?"
     r"(?:(?P<size>\d+)(?P<join>[ -]))?(?P<noun>{n})"
     r"(?:{s}by{s}(?P<by>\w+))?(?P<ordered>{s}ordered)?"
 )
-_TEXT = re.compile(_GRAMMAR.format(s=" ", n=r"[^ ]+") + r"(?: x (?P<count>\d+|all))?")
-_SLUG = re.compile(_GRAMMAR.format(s="-", n=r".+?"))
+_CHANNELS = r"(?:{s}(?P<channels>distinct|in{s}turn))?"
+_TEXT = re.compile(
+    _GRAMMAR.format(s=" ", n=r"[^ ]+") + r"(?: x (?P<count>\d+|all))?" + _CHANNELS.format(s=" ")
+)
+_SLUG = re.compile((_GRAMMAR + _CHANNELS).format(s="-", n=r".+?"))
 _FORMS = (
     "'delete 1 vertex', 'select 20 edges', 'delete 2-ego', 'select 7-ego by root', 'tree', "
     "'cover delete 3 vertices', 'mark 2 vertices ordered' or 'select module:Name', followed by ' x 3' for "
-    "three subgraphs or ' x all'"
+    "three subgraphs, ' x 3 distinct', ' x 3 in turn' or ' x all'"
 )
 
 
@@ -54,6 +59,11 @@ class Policy:
         for the default of the kind.
     count
         The number m of subgraphs per graph, or ``"all"`` for every subgraph of this kind.
+    channels
+        What the m subgraphs know of each other. ``"independent"``: nothing, each has weights of its own.
+        ``"distinct"``: all are drawn from one column of weights, without replacement, so no vertex (or edge)
+        is selected, marked or deleted twice. ``"in turn"``: the same, and the weights of each draw depend on
+        the draws before it.
 
     Examples
     --------
@@ -64,6 +74,8 @@ class Policy:
     'delete 2 vertices ordered x 3'
     >>> str(Policy("select", "ego", 7))
     'select 7-ego'
+    >>> Policy.parse("mark 1 vertex x 3 in turn").channels
+    'in turn'
     """
 
     operation: Operation = "select"
@@ -73,6 +85,7 @@ class Policy:
     cover: bool = False
     by: str = ""
     count: int | Literal["all"] = 1
+    channels: Channels = "independent"
 
     def __post_init__(self) -> None:
         kind = self.kind
@@ -90,6 +103,9 @@ class Policy:
             )
         if self.ordered and not kind.orders:
             raise OsanError(f"policy: expected an unordered policy for {self._described}, got ordered=True")
+        _check("channels", self.channels, get_args(Channels))
+        if self.in_sequence:
+            self._check_sequence()
         if self.by and not kind.by:
             raise OsanError(f"policy: expected no by for {self._described}, got by={self.by!r}")
         if kind.by:
@@ -155,6 +171,7 @@ class Policy:
             ordered=found["ordered"] is not None,
             cover=found["cover"] is not None,
             by=found["by"] or "",
+            channels=cast(Channels, (found["channels"] or "independent").replace("-", " ")),
         )
 
     def __str__(self) -> str:
@@ -166,6 +183,7 @@ class Policy:
             f"by {self.by}" if kind.by and self.by != kind.by[0] else "",
             "ordered" if self.ordered else "",
             "" if self.count == 1 else f"x {self.count}",
+            self.channels if self.in_sequence else "",
         ]
         return " ".join(word for word in words if word)
 
@@ -189,6 +207,37 @@ class Policy:
     def weighs_edges(self) -> bool:
         """Whether weights and choices have one row per edge rather than per vertex."""
         return self.kind.weighs == "edge"
+
+    @property
+    def columns(self) -> int:
+        """The number of columns of the weights: one for each subgraph, or one alone in a sequence.
+
+        Examples
+        --------
+        >>> Policy.parse("mark 1 vertex x 3").columns, Policy.parse("mark 1 vertex x 3 distinct").columns
+        (3, 1)
+        """
+        if self.count == "all":
+            raise OsanError(f"policy: expected a number of subgraphs to choose, got {str(self)!r}")
+        return 1 if self.in_sequence else self.count
+
+    @property
+    def in_sequence(self) -> bool:
+        """Whether subgraphs are drawn one after another, each without what the earlier ones took."""
+        return self.channels != "independent"
+
+    def _check_sequence(self) -> None:
+        if not self.kind.distinct:
+            raise OsanError(
+                f"policy: expected vertices or edges without cover for {self.channels!r}, got "
+                f"{self._described}"
+            )
+        if self.count == "all":
+            raise OsanError(f"policy: expected a number of subgraphs for {self.channels!r}, got 'x all'")
+        if self.ordered and self.operation == "delete":
+            raise OsanError(
+                f"policy: expected an unordered policy for 'delete' with {self.channels!r}, got ordered=True"
+            )
 
     @property
     def _noun(self) -> str:

@@ -55,6 +55,8 @@ class Problem(ABC):
         Whether weights and choices have one row per vertex or per edge.
     masks
         Whether weights may be minus infinity: such elements are chosen only if there are too few others.
+    distinct
+        Whether subgraphs can be drawn without replacement (``x 3 distinct``) and elements can be barred.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Problem(ABC):
     by: ClassVar[tuple[str, ...]] = ()
     weighs: ClassVar[What] = "vertex"
     masks: ClassVar[bool] = False
+    distinct: ClassVar[bool] = False
 
     @classmethod
     def of(cls, policy: Policy, batch: Data) -> Problem:

@@ -1,4 +1,4 @@
-"""Random choices: the baseline."""
+"""Choices that learn nothing: random ones, the baseline, and the best ones of given weights."""
 
 from __future__ import annotations
 
@@ -31,3 +31,20 @@ class Random(Estimator):
         """Draw a choice; see :class:`~osan.selection.estimator.Estimator`."""
         equal = torch.where(weights.isinf(), weights, 0.0).detach()
         return Draw(problem.solve(equal, tie_of(problem, weights, randomness)))
+
+
+class Fixed(Estimator):
+    """The best choice of the weights as they are, without noise and gradient; ties are broken at random.
+
+    For weights that are not learned, such as a centrality.
+    """
+
+    learns: ClassVar[bool] = False
+    masks: ClassVar[bool] = True
+
+    def check(self, problem: Problem, noise: Noise) -> None:
+        """Accept every policy; the noise is not used."""
+
+    def forward(self, problem: Problem, weights: Tensor, noise: Noise, randomness: Randomness) -> Draw:
+        """Draw a choice; see :class:`~osan.selection.estimator.Estimator`."""
+        return Draw(problem.solve(weights.detach(), tie_of(problem, weights, randomness)))

@@ -13,7 +13,7 @@ from osan.errors import OsanError
 from osan.selection.ground import GroundSet
 
 # What random numbers are used for.
-TIE, NOISE = 0, 1
+TIE, NOISE, BAR = 0, 1, 2
 
 # Constants of splitmix64 (Steele, Lea and Flood 2014), written as signed 64-bit integers.
 _GOLDEN = 0x9E3779B97F4A7C15 - (1 << 64)
@@ -38,6 +38,8 @@ class Randomness:
         An integer per graph, shape ``[graphs]``; graphs with the same id get the same numbers.
     sample
         Which of several repetitions this is.
+    channel
+        Which channel the first column belongs to.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Randomness:
     seed: Tensor
     graph_id: Tensor
     sample: int = 0
+    channel: int = 0
 
     @classmethod
     def of(cls, batch: Data, seed: int | None = None) -> Randomness:
@@ -82,6 +85,10 @@ class Randomness:
         """The same source for another repetition."""
         return replace(self, sample=sample)
 
+    def of_channel(self, channel: int) -> Randomness:
+        """The same source for one channel alone, which becomes the first column."""
+        return replace(self, channel=channel)
+
     def uniform(self, ground: GroundSet, channels: int, purpose: int, draw: int = 0, part: int = 0) -> Tensor:
         """Float64 numbers strictly between 0 and 1, of shape ``[elements, channels]``.
 
@@ -92,7 +99,7 @@ class Randomness:
         channels
             The number of columns.
         purpose
-            What the numbers are for: ``TIE`` or ``NOISE``, or another integer from 2 for something else.
+            What the numbers are for: ``TIE``, ``NOISE`` or ``BAR``, or another integer from 3 on.
         draw
             Which of several draws this is.
         part
@@ -108,7 +115,7 @@ class Randomness:
             key = _mix(_mix(key + _counter(purpose // 2)) + _counter(draw // 512))
         key = _mix(key ^ _mix(self.graph_id + _GOLDEN))
         key = _mix(key[ground.graph] + _GOLDEN * (ground.position + 1))
-        channel = torch.arange(1, channels + 1, device=key.device)
+        channel = torch.arange(self.channel + 1, self.channel + channels + 1, device=key.device)
         bits = _mix(key.unsqueeze(1) + _GOLDEN * channel)
         # 52 bits and half a step, so that neither 0 nor 1 is reached after rounding.
         return (_shift(bits, 12).double() + 0.5) * 2.0**-52

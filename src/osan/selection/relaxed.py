@@ -23,7 +23,8 @@ class SIMPLE(Estimator):
     Forward, z is drawn from the paper's p(z; theta) itself, not by perturb-and-MAP. Backward,
     :math:`\nabla_\theta L \approx (\partial \mu / \partial \theta)^\top \nabla_z \ell` with the marginals
     :math:`\mu` (Ahmed, Zeng, Niepert and Van den Broeck 2023). Deleting k draws the k deleted elements with
-    weights :math:`-\theta`. The noise is not used.
+    weights :math:`-\theta`. The noise is not used, but without it (:attr:`Noise.silent`) evaluation takes
+    the most probable choice.
 
     Elements of weight minus infinity are chosen only if there are too few others, and then uniformly.
 
@@ -40,6 +41,8 @@ class SIMPLE(Estimator):
     def forward(self, problem: Problem, weights: Tensor, noise: Noise, randomness: Randomness) -> Draw:
         """Draw a choice; see :class:`~osan.selection.estimator.Estimator`."""
         subset = require_subset("SIMPLE", problem, ordered=False)
+        if noise.silent and not self.training:
+            return Draw(problem.solve(weights.detach(), tie_of(problem, weights, randomness)))
         ground, delete = subset.ground, subset.deletes
         place = ground.position.unsqueeze(1)
         exact = without_masks(weights.double(), ground)

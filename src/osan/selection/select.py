@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +18,12 @@ from osan.selection.noise import Distribution, Noise, make_noise
 from osan.selection.policy import Policy
 from osan.selection.problem import Problem
 from osan.selection.randomness import Randomness
+from osan.selection.sequence import draw_among, draw_in_sequence, unbarred
+from osan.selection.topk import SubsetProblem
+
+# From what was selected, marked or deleted so far, shape [rows, t], to the weights of the next draw, shape
+# [rows, 1].
+Weigh = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -30,12 +38,29 @@ class Selected:
     problem
         What the choice solves.
     log_prob
-        Log-probability of each choice, shape ``[graphs, m]``, if the estimator uses it.
+        Log-probability of each choice (given the earlier ones, if they are drawn in sequence), shape
+        ``[graphs, m]``, if the estimator uses it.
+    weights
+        The weights of the draws: one tensor for all, or one of shape ``[rows, 1]`` for each draw in turn.
     """
 
     choice: Tensor
     problem: Problem
     log_prob: Tensor | None = None
+    weights: tuple[Tensor, ...] = ()
+
+    @property
+    def touched(self) -> Tensor:
+        """The sets to compare between samples, as 0 and 1: one column per subgraph.
+
+        Subgraphs that are drawn in sequence give one column for all: what any of them selects, marks or
+        deletes.
+        """
+        chosen = self.choice.detach() != 0
+        if self.problem.policy.in_sequence:
+            part = ~chosen if self.problem.policy.operation == "delete" else chosen
+            chosen = part.any(dim=1, keepdim=True)
+        return chosen.to(self.choice.dtype)
 
 
 class Selection(nn.Module):
@@ -55,6 +80,10 @@ class Selection(nn.Module):
         ``"module:name"``; Gumbel(0, 1) by default.
     temperature
         The divisor :math:`\tau` of the weights.
+    bar
+        The share of the elements of each graph, at least 0 and below 1, that cannot be selected, marked or
+        deleted in a training step. They are drawn anew in every step and are the same for all subgraphs of a
+        graph. For policies of vertices or edges without cover.
 
     Examples
     --------
@@ -62,6 +91,10 @@ class Selection(nn.Module):
     >>> select = Selection("select 2 vertices", noise="none")
     >>> select(path, torch.tensor([[0.3], [0.1], [0.5]])).choice.T
     tensor([[1., 0., 1.]])
+    >>> select = Selection("mark 1 vertex x 2 distinct", noise="none")
+    >>> select(path, torch.tensor([[0.3], [0.1], [0.5]])).choice.T
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
     """
 
     def __init__(
@@ -71,6 +104,7 @@ class Selection(nn.Module):
         noise: Noise | Distribution | str | None = None,
         *,
         temperature: float = 1.0,
+        bar: float = 0.0,
     ) -> None:
         super().__init__()
         self.policy = Policy.parse(policy) if isinstance(policy, str) else policy
@@ -78,13 +112,19 @@ class Selection(nn.Module):
         self.noise = make_noise(noise)
         if not temperature > 0:
             raise OsanError(f"temperature: expected a number above 0, got {temperature!r}")
-        self.temperature = temperature
+        if not 0 <= bar < 1:
+            raise OsanError(f"bar: expected a share of at least 0 and below 1, got {bar!r}")
+        if bar and not self.policy.kind.distinct:
+            raise OsanError(
+                f"bar: expected a policy of vertices or edges without cover, got {str(self.policy)!r}"
+            )
+        self.temperature, self.bar = temperature, bar
 
     @torch.compiler.disable  # sizes depend on values: nothing to compile
     def forward(
         self,
         batch: Data,
-        weights: Tensor,
+        weights: Tensor | Weigh,
         randomness: Randomness | None = None,
         noise: Noise | None = None,
         problem: Problem | None = None,
@@ -99,6 +139,9 @@ class Selection(nn.Module):
             Shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index`` (an edge has the mean
             weight of its two directions). Minus infinity masks an element: it is chosen only if there are too
             few others. Subsets and trees allow it; see also ``Estimator.masks``.
+            If the policy draws in sequence (``x 3 distinct`` or ``x 3 in turn``), there is one column, or a
+            function that gives this column for every draw. It is called with what was selected, marked or
+            deleted so far, 1 or 0, of shape ``[rows, t]`` before draw t = 0, 1, ...
         randomness
             Fresh for every call by default.
         noise
@@ -113,31 +156,79 @@ class Selection(nn.Module):
             the batch.
         """
         problem = problem_for(self.policy, batch) if problem is None else problem
-        rows = problem.ground.num_rows
-        if weights.dim() != 2 or weights.size(0) != rows or weights.size(1) < 1:
-            kind = "edges" if problem.weighs == "edge" else "vertices"
-            raise OsanError(
-                f"weights: expected shape [{rows}, m] for {rows} {kind} and m of at least 1 subgraphs, "
-                f"got {list(weights.shape)}"
-            )
         noise = self.noise if noise is None else noise
         self.estimator.check(problem, noise)
         randomness = Randomness.of(batch) if randomness is None else randomness
+        if self.policy.in_sequence:
+            return self._in_sequence(problem, weights, randomness, noise)
+        if not isinstance(weights, Tensor):
+            raise OsanError(f"weights: expected a tensor for policy {str(self.policy)!r}, got a function")
+        scaled = self._scaled(problem, weights)
+        allowed = self._allowed(problem, randomness, 1)
+        draw = self._draw(problem, scaled, allowed, noise, randomness)
+        return Selected(problem.ground.spread(draw.choice), problem, draw.log_prob, (weights,))
+
+    def _in_sequence(
+        self, problem: Problem, weights: Tensor | Weigh, randomness: Randomness, noise: Noise
+    ) -> Selected:
+        subset, count, ground = _subset(problem), int(self.policy.count), problem.ground
+        used: list[Tensor] = []
+
+        def step(number: int, free: Tensor | None, touched: Tensor) -> Draw:
+            if not isinstance(weights, Tensor):
+                used.append(weights(ground.spread(touched)))
+            elif number == 0:
+                used.append(weights)
+            scaled = self._scaled(problem, used[-1], single=True)
+            return self._draw(problem, scaled, free, noise, randomness.of_channel(number))
+
+        draw = draw_in_sequence(subset, count, step, self._allowed(problem, randomness, count))
+        return Selected(ground.spread(draw.choice), problem, draw.log_prob, tuple(used))
+
+    def _allowed(self, problem: Problem, randomness: Randomness, count: int) -> Tensor | None:
+        """What is not barred in this step; ``None`` if nothing is."""
+        if not (self.training and self.bar):
+            return None
+        return unbarred(_subset(problem), self.bar, count, randomness)
+
+    def _scaled(self, problem: Problem, weights: Tensor, single: bool = False) -> Tensor:
+        """The weights of the elements, divided by the temperature, after a look at their shape and values."""
+        rows, columns = problem.ground.num_rows, "1" if single else "m"
+        if (
+            weights.dim() != 2
+            or weights.size(0) != rows
+            or (weights.size(1) != 1 if single else weights.size(1) < 1)
+        ):
+            kind = "edges" if problem.weighs == "edge" else "vertices"
+            reason = f"policy {str(self.policy)!r}" if single else "m of at least 1 subgraphs"
+            raise OsanError(
+                f"weights: expected shape [{rows}, {columns}] for {rows} {kind} and {reason}, "
+                f"got {list(weights.shape)}"
+            )
         scaled = problem.ground.gather(weights) / self.temperature
         self._check_finite(scaled.detach(), problem)
-        draw = self.estimator(problem, scaled, noise, randomness)
-        if not isinstance(draw, Draw) or draw.choice.shape != scaled.shape:
-            self._check_solver(problem, scaled.detach())
+        return scaled
+
+    def _draw(
+        self, problem: Problem, weights: Tensor, free: Tensor | None, noise: Noise, randomness: Randomness
+    ) -> Draw:
+        """A draw of the estimator among the free elements, after a look at its shape."""
+        if free is not None:
+            draw = partial(self._draw, free=None, noise=noise, randomness=randomness)
+            return draw_among(_subset(problem), weights, free, draw)
+        drawn = self.estimator(problem, weights, noise, randomness)
+        if not isinstance(drawn, Draw) or drawn.choice.shape != weights.shape:
+            self._check_solver(problem, weights.detach())
             given = (
-                f"a choice of shape {list(draw.choice.shape)}"
-                if isinstance(draw, Draw)
-                else type(draw).__name__
+                f"a choice of shape {list(drawn.choice.shape)}"
+                if isinstance(drawn, Draw)
+                else type(drawn).__name__
             )
             raise OsanError(
                 f"estimator: expected {type(self.estimator).__name__} to return Draw(choice) with a choice "
-                f"of shape {list(scaled.shape)}, [elements, m], got {given}"
+                f"of shape {list(weights.shape)}, [elements, m], got {given}"
             )
-        return Selected(problem.ground.spread(draw.choice), problem, draw.log_prob)
+        return drawn
 
     def _check_solver(self, problem: Problem, weights: Tensor) -> None:
         """Name the policy if its solver is what fails, rather than the estimator that calls it."""
@@ -171,4 +262,12 @@ class Selection(nn.Module):
         )
 
     def extra_repr(self) -> str:
-        return f"policy={str(self.policy)!r}, noise={self.noise}, temperature={self.temperature:g}"
+        bar = f", bar={self.bar:g}" if self.bar else ""
+        return f"policy={str(self.policy)!r}, noise={self.noise}, temperature={self.temperature:g}{bar}"
+
+
+def _subset(problem: Problem) -> SubsetProblem:
+    """The problem itself, for policies of which :class:`Policy` has made sure."""
+    if not isinstance(problem, SubsetProblem):
+        raise OsanError(f"policy: expected a SubsetProblem, got {type(problem).__name__}")
+    return problem

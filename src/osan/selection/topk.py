@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import torch
@@ -39,6 +39,7 @@ class SubsetProblem(Problem):
     most: int | None = None
 
     masks: ClassVar[bool] = True
+    distinct: ClassVar[bool] = True
 
     @property
     def deletes(self) -> bool:
@@ -56,6 +57,25 @@ class SubsetProblem(Problem):
         if self.most is not None:
             return self.most
         return int(self.changed.max()) if self.changed.numel() else 0
+
+    def among(self, free: Tensor) -> SubsetProblem:
+        """The problem of selecting, marking or deleting as many elements as before among some of them.
+
+        Parameters
+        ----------
+        free
+            The numbers of these elements in increasing order, in each graph at least :attr:`changed`.
+
+        Examples
+        --------
+        >>> from osan.selection import Policy, problem_for
+        >>> path = Data(edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3)
+        >>> rest = problem_for(Policy.parse("delete 1 vertex"), path).among(torch.tensor([0, 2]))
+        >>> rest.solve(torch.tensor([[0.3], [0.5]]), torch.zeros(2, 1)).T
+        tensor([[0., 1.]])
+        """
+        ground = self.ground.among(free)
+        return replace(self, ground=ground, keep=ground.sizes - self.changed if self.deletes else self.keep)
 
     def solve(self, weights: Tensor, tie: Tensor) -> Tensor:
         """The top elements; see :meth:`Problem.solve`."""

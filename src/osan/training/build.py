@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from inspect import signature
 from typing import Any, TypedDict, cast
 
 import torch
@@ -13,12 +14,24 @@ from torch_geometric.nn import GCN, GIN
 from osan.bags import whole_graphs
 from osan.data import Features
 from osan.errors import OsanError, one_line
-from osan.nn import ARCHITECTURES, DataDrivenOSAN, FixedBags, Upstream, brings_bags
+from osan.nn import (
+    ARCHITECTURES,
+    CentralityWeigher,
+    DataDrivenOSAN,
+    FixedBags,
+    Normalized,
+    Prior,
+    Upstream,
+    WithEncoding,
+    brings_bags,
+    set_sharing,
+)
 from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
 from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.layers import looks_at_edges
 from osan.nn.paper import paper_options
+from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
 from osan.selection import (
     AUXILIARY_LOSSES,
@@ -47,12 +60,15 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
     It is called with a batch and returns an :class:`osan.nn.Output`. Errors name the setting that is wrong.
     """
     with naming_settings():
-        return _build(settings, info)
+        model = _build(settings, info)
+    set_sharing(model, settings.machine.sharing)
+    return model
 
 
 def _build(settings: Settings, info: TaskInfo) -> nn.Module:
     choice, policy = settings.selection, settings.selection.parsed
-    network = downstream(settings.network, info, policy)
+    encodings = settings.data.encodings
+    network = downstream(settings.network, info, policy, encodings)
     takes_bags = takes(network, "batch", "bag") and not brings_bags(network)
     if not takes_bags and policy is not None:
         raise OsanError(
@@ -65,16 +81,18 @@ def _build(settings: Settings, info: TaskInfo) -> nn.Module:
         return FixedBags(whole_graphs, network)
     # A custom network need not tell its width.
     width = int(getattr(network, "width", settings.network.width or 64))
+    parts = selection_parts(choice)
     return DataDrivenOSAN(
-        upstream(settings.network, info, policy, width) if choice.learns else None,
+        weigher(settings, info, policy, width),
         network,
         policy,
-        **selection_parts(choice),
+        **parts,
         temperature=choice.temperature,
+        bar=choice.bar,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
-        evaluation_noise=evaluation_noise(choice),
+        evaluation_noise=evaluation_noise(choice, parts["noise"]),
         combine=combine(choice, info),
         deleted=choice.deleted,
         whole_graph=choice.whole_graph,
@@ -82,7 +100,9 @@ def _build(settings: Settings, info: TaskInfo) -> nn.Module:
     )
 
 
-def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) -> nn.Module:
+def downstream(
+    network: NetworkSettings, info: TaskInfo, policy: Policy | None, encodings: Sequence[str] = ()
+) -> nn.Module:
     """The downstream network: the architecture with the paper's options (``like``) or general ones.
 
     Options that the settings name must be known to the architecture; the others are left out if it does not
@@ -98,7 +118,17 @@ def downstream(network: NetworkSettings, info: TaskInfo, policy: Policy | None) 
     if policy is not None and policy.ordered:
         given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
     given |= share_options(network.options, {"network": make}, "network.options")["network"]
-    options = _paper_options(network, info, given) if network.like else _general_options(info, given)
+    if network.like:
+        options = _paper_options(network, info, given)
+    else:
+        options = _general_options(info, {**default_sizes(make), **given})
+    if encodings:
+        if not accepts(make, "vertex_encoder"):
+            raise OsanError(
+                f"data.encodings: expected none with the architecture {network.architecture!r}, which takes "
+                f"no vertex_encoder, got {list(encodings)}"
+            )
+        options["vertex_encoder"] = vertex_encoder(info, encodings, options["width"])
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
     options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
     return _made(make, network.architecture, *sizes, **options)
@@ -115,7 +145,22 @@ def _general_options(info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:
         options["degrees"] = torch.tensor(info.degrees)
     if edges is not None and looks_at_edges(conv, width):
         options["edge_encoder"] = partial(EdgeMLP, described(edges), width)
-    return {"vertex_encoder": encoder(described(info.vertex_features), width), **options}
+    return {"vertex_encoder": vertex_encoder(info, (), width), **options}
+
+
+def default_sizes(make: Callable[..., Any]) -> dict[str, int]:
+    """The width and the number of layers that an architecture has by default, if it has some."""
+    parameters = signature(make).parameters
+    sizes = {name: parameters[name].default for name in ("width", "layers") if name in parameters}
+    return {name: size for name, size in sizes.items() if isinstance(size, int)}
+
+
+def vertex_encoder(info: TaskInfo, encodings: Sequence[str], width: int) -> nn.Module:
+    """The encoder of vertex features, with structural encodings beside it if there are some."""
+    features = described(info.vertex_features)
+    if not encodings:
+        return encoder(features, width)
+    return WithEncoding(partial(encoder, features), encodings, width)
 
 
 def _paper_options(network: NetworkSettings, info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:
@@ -151,24 +196,53 @@ def _made(make: Callable[..., Any], name: str, *sizes: int, **options: Any) -> n
     return network
 
 
-def upstream(network: NetworkSettings, info: TaskInfo, policy: Policy, width: int) -> Upstream:
+def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> nn.Module | None:
+    """What gives the weights by which subgraphs are chosen; ``None`` if they do not matter."""
+    choice, name = settings.selection, settings.selection.weigher
+    if policy.count == "all" or name == "random":
+        return None
+    columns, edges = policy.columns, policy.weighs_edges
+    if name != "learned" and name in WEIGHERS and columns > 1:
+        raise OsanError(
+            f"selection.weigher: {name!r} gives all subgraphs of policy {str(policy)!r} the same weights, so "
+            f"they would be alike; use '{policy} distinct'"
+        )
+    if name not in ("learned", "prior") and name in WEIGHERS:
+        return CentralityWeigher(name, columns, edges=edges)
+    if not choice.learns:
+        return None
+    network = upstream(settings, info, policy, width)
+    if name == "prior":
+        network = Prior(network, CentralityWeigher(columns=columns, edges=edges))
+    return Normalized(network, edges=edges) if choice.normalize else network
+
+
+def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> nn.Module:
     """The network that weighs vertices or edges, as wide as the downstream one."""
-    edges = policy.weighs_edges
+    edges, network, name = policy.weighs_edges, settings.network, settings.selection.weigher
     model: nn.Module | None = None
     if network.upstream == "gin" or network.norm is False:
         norm = None if network.norm is False else "batch_norm"
         kind = GIN if network.upstream == "gin" else GCN
         model = kind(width, width, network.upstream_layers, norm=norm, jk="last")
     of_edges = info.edge_features if edges else None
-    return Upstream(
-        int(policy.count),
-        width,
-        edges=edges,
-        vertex_encoder=encoder(described(info.vertex_features), width),
-        edge_encoder=None if of_edges is None else encoder(described(of_edges), width),
-        model=model,
-        layers=network.upstream_layers,
-    )
+    given: dict[str, Any] = {
+        "edges": edges,
+        "vertex_encoder": vertex_encoder(info, settings.data.encodings, width),
+        "edge_encoder": None if of_edges is None else encoder(described(of_edges), width),
+        "model": model,
+        "layers": network.upstream_layers,
+        "in_turn": policy.channels == "in turn" and policy.count != 1,
+    }
+    make = resolve(name, dict.fromkeys(WEIGHERS, Upstream), "selection.weigher")
+    given = {key: value for key, value in given.items() if accepts(make, key)}
+    made = make(policy.columns, width, **given)
+    if not isinstance(made, nn.Module):
+        raise OsanError(
+            f"selection.weigher: expected a function that returns a module, got {type(made).__name__} from "
+            f"{name!r}"
+        )
+    return made
 
 
 class Parts(TypedDict):
@@ -188,6 +262,15 @@ def selection_parts(choice: SelectionSettings) -> Parts:
     takers = {"estimator": made, "noise": noise, **({} if loss is None else {"auxiliary": loss})}
     shares = share_options(choice.options, takers, "selection.options")
     options = shares["estimator"]
+    if not choice.learns and choice.weigher != "learned":
+        name: str = "random" if choice.weigher == "random" else "fixed"
+        return {"estimator": make_estimator(name), "noise": make_noise("none"), "auxiliary": None}
+    if (
+        choice.estimator == "score-function"
+        and choice.noise_schedule != "constant"
+        and not choice.noise_floor
+    ):
+        raise OsanError("selection.noise_floor: expected a number above 0 for the score function, got 0")
     if choice.estimator == "imle":
         options = {"lam": choice.lam, "samples": choice.draws, **options}
     elif choice.estimator == "adaptive-imle":
@@ -205,10 +288,13 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         raise OsanError(f"selection.{error}") from error
 
 
-def evaluation_noise(choice: SelectionSettings) -> Noise | None:
-    """The noise of validation and test; ``None`` if it is the noise of training."""
+def evaluation_noise(choice: SelectionSettings, noise: Noise) -> Noise | None:
+    """The noise of validation and test; ``None`` if it is the noise of training.
+
+    With a schedule, the noise of training is the one that the schedule ends with.
+    """
     if choice.evaluation_noise is None:
-        return None
+        return None if choice.noise_schedule == "constant" else noise.scaled(choice.noise_floor)
     try:
         return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
     except OsanError as error:

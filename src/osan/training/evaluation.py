@@ -78,8 +78,9 @@ def sample_agreement(
 ) -> float | None:
     """Cohen's kappa between the choices of different samples, see :func:`osan.selection.agreement`.
 
-    0 means that noise alone decides which subgraphs are chosen, 1 that they are always the same. ``None`` if
-    nothing is learned, or nothing can be chosen.
+    0 means that noise alone decides which subgraphs are chosen, 1 that they are always the same. Subgraphs
+    that are drawn in sequence count as one set, since it matters little which of them comes first. ``None``
+    if nothing is learned, or nothing can be chosen.
     """
     model: Any = learner.model
     if not learner.learns:
@@ -89,7 +90,7 @@ def sample_agreement(
     with evaluating(learner, noise=noise):
         for batch in FlatLoader(graphs, batch_size):
             _, selected = model.draw(batch.to(device), samples)
-            parts = agreement([one.choice for one in selected], selected[0].problem.ground)
+            parts = agreement([one.touched for one in selected], selected[0].problem.ground)
             excess, most = excess + parts[0].sum().item(), most + parts[1].sum().item()
     return excess / most if most > 0 else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -11,14 +10,18 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from osan.bags.choice import Agg
+from osan.data.centralities import CENTRALITIES
+from osan.data.encodings import parse
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
 from osan.nn.paper import PAPER_NETWORKS
+from osan.nn.sharing import Sharing
+from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
-from osan.training.schedules import SCHEDULES
-from osan.training.validation import checked, name_in
+from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
+from osan.training.validation import checked, flat, name_in, plain
 from osan.words import Deleted, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
@@ -40,6 +43,8 @@ class DataSettings(Section):
     graphs. ``split`` is the name of a split; for custom data also the file of a split, or a column of the
     table. ``fold = "seed"`` tests fold ``seed % 10`` of the split with seed ``seed // 10``, so runs 0 to 49
     are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
+    ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
+    Both networks see them beside the vertex features.
     """
 
     dataset: str = "planted-motif"
@@ -54,25 +59,49 @@ class DataSettings(Section):
     targets: list[str] = []
     labels: str | None = None
     limit: int | None = Field(default=None, ge=1)
+    encodings: list[str] = []
+
+    @field_validator("encodings", mode="before")
+    @classmethod
+    def _known(cls, names: Any) -> Any:
+        names = names.split(",") if isinstance(names, str) else names
+        try:
+            return [":".join(map(str, parse(name))) for name in names]
+        except OsanError as error:
+            raise ValueError(str(error).removeprefix("encodings: ")) from error
 
 
 class SelectionSettings(Section):
     """Which subgraphs the network sees, and how it learns to choose them. Without a policy: whole graphs.
 
-    ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so is the noun
-    of a policy. Modules are imported when the model is built, so runs can be listed without them. ``options``
-    holds further keyword arguments: each goes to those parts that take it.
+    ``weigher`` gives the weights by which subgraphs are chosen: ``"learned"`` is the upstream network,
+    ``"prior"`` adds it to a centrality. With ``"centrality"``, ``"degree"``, ``"pagerank"``, ``"core"`` or
+    ``"random"`` nothing is learned, and estimator and noise do not matter.
+
+    ``weigher``, ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so
+    is the noun of a policy. Modules are imported when the model is built, so runs can be listed without them.
+    ``options`` holds further keyword arguments: each goes to those parts that take it.
+
+    ``noise_schedule`` lowers the scale of the noise over the epochs, down to ``noise_floor`` times
+    ``noise_scale``; evaluation then has the last scale. ``normalize`` gives the weights of every graph the
+    same spread, with a learned scale. ``bar`` is the share of elements barred from choice in training.
+
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
     of one target; otherwise their mean is taken.
     """
 
     policy: str = ""
+    weigher: Annotated[str, name_in(dict.fromkeys(WEIGHERS))] = "learned"
     estimator: Annotated[str, name_in(ESTIMATORS)] = "imle"
     lam: float = Field(default=10.0, gt=0)
     draws: int = Field(default=1, ge=1)
     noise: Noise = "gumbel"
     noise_scale: float = Field(default=1.0, ge=0)
+    noise_schedule: Annotated[str, name_in(NOISE_SCHEDULES)] = "constant"
+    noise_floor: float = Field(default=0.0, ge=0, le=1)
+    normalize: bool = False
+    bar: float = Field(default=0.0, ge=0, lt=1)
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)
@@ -102,9 +131,18 @@ class SelectionSettings(Section):
         return Policy.parse(self.policy) if self.policy else None
 
     @property
+    def scored(self) -> str | None:
+        """The centrality that the weigher looks at, if any."""
+        if self.weigher == "prior":
+            return "centrality"
+        return self.weigher if self.weigher in CENTRALITIES else None
+
+    @property
     def learns(self) -> bool:
-        """Whether the choice of subgraphs is learned: neither random nor all of them."""
+        """Whether the choice of subgraphs is learned: not random, not by a centrality, not all of them."""
         if self.parsed is None or self.parsed.count == "all":
+            return False
+        if self.weigher in WEIGHERS and self.weigher not in ("learned", "prior"):
             return False
         return bool(getattr(resolve(self.estimator, ESTIMATORS, "selection.estimator"), "learns", True))
 
@@ -115,8 +153,9 @@ class NetworkSettings(Section):
     ``architecture`` is a name in ``osan.nn.ARCHITECTURES``, or ``module:name`` for a function
     ``(width, layers, out, **options)`` that makes a network; ``options`` are its further arguments, such as
     ``k``. ``like`` takes the paper's network for a dataset, and ``as_in_code`` follows the authors' code
-    where it differs from the text. What is not set is as in the paper; without ``like``: width 64, 4 layers,
-    GINE (GIN if edges have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
+    where it differs from the text. What is not set is as in the paper. Without ``like`` the sizes are those
+    of the architecture if it has defaults, otherwise width 64 and 4 layers; the rest is GINE (GIN if edges
+    have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
     :func:`~osan.training.run.train`.
     """
 
@@ -200,7 +239,8 @@ class MachineSettings(Section):
     """Where the run takes place. Nothing here is part of what a run *is*: it can resume with other values.
 
     ``loggers`` also send the numbers of every epoch to Lightning loggers; files go to the folder ``logs`` of
-    the run.
+    the run. ``sharing = "off"`` computes every copy of a vertex by itself; with ``"auto"``, copies that are
+    equal whatever the weights are computed once where that pays. Results differ by rounding only.
     """
 
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
@@ -208,6 +248,7 @@ class MachineSettings(Section):
     nodes: int = Field(default=1, ge=1)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
     loggers: list[LoggerName] = []
+    sharing: Sharing = "auto"
 
 
 class Settings(Section):
@@ -258,8 +299,8 @@ class Settings(Section):
         """Like :meth:`changed`, with a name that tells it from the original; the changes, by default.
 
         The name is part of a path that is typed and pasted, so it holds nothing that means something to a
-        shell. Fewer epochs than ``min_epochs`` also lower that number, and another schedule than ``"steps"``
-        drops the decay.
+        shell. Fewer epochs than ``min_epochs`` also lower that number, no more than ``warmup`` shorten the
+        warmup to a tenth of them, and another schedule than ``"steps"`` drops the decay.
 
         >>> Settings(name="a/b").varied({"training.epochs": 3}).name
         'a/b/training.epochs=3'
@@ -268,7 +309,7 @@ class Settings(Section):
         """
         if name is None:
             parts = [
-                f"{key}={_plain(value)}"
+                f"{key}={plain(value)}"
                 for key, value in sorted(changes.items())
                 if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
             ]
@@ -276,6 +317,8 @@ class Settings(Section):
         epochs = changes.get("training.epochs")
         if isinstance(epochs, int) and epochs < self.training.min_epochs:
             changes = {"training.min_epochs": epochs, **changes}
+        if isinstance(epochs, int) and epochs <= self.training.warmup:
+            changes = {"training.warmup": epochs / 10, **changes}
         if changes.get("training.schedule", "steps") != "steps":
             none = {"training.decay": 1.0, "training.milestones": [], "training.decay_every": None}
             changes = {**none, **changes}
@@ -283,7 +326,7 @@ class Settings(Section):
 
     def differences(self, other: Settings) -> list[str]:
         """How two runs differ, as ``key: this instead of that``; the machine does not count."""
-        mine, others = _flat(self.model_dump()), _flat(other.model_dump())
+        mine, others = flat(self.model_dump()), flat(other.model_dump())
         return [
             f"{key}: {mine.get(key)!r} instead of {others.get(key)!r}"
             for key in sorted(mine.keys() | others.keys())
@@ -294,19 +337,3 @@ class Settings(Section):
 def validated(tree: Mapping[str, Any], where: str = "settings") -> Settings:
     """The settings in a nested mapping; the first problem raises an :class:`OsanError`."""
     return checked(Settings, tree, where)
-
-
-def _plain(value: Any) -> str:
-    """A value in characters that neither paths nor shells treat specially."""
-    text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
-    return re.sub(r"[^\w.+-]", "_", text)
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, dict) and key != "options":
-            out |= _flat(value, f"{prefix}{key}.")
-        else:
-            out[prefix + key] = value
-    return out

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import Features, Normalization, Task, load
+from osan.data import Features, Normalization, Task, load, with_structure
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
 from osan.data.metrics import metrics_for
@@ -46,6 +46,7 @@ def load_task(
             allowed = " or ".join(metrics_for(task.kind))
             raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
         task = replace(task, metric=wanted.metric)
+    task = with_structure(task, wanted.encodings, settings.selection.scored)
     if wanted.limit is None:
         return task
     few = slice(0, wanted.limit)

@@ -1,0 +1,99 @@
+"""Centrality and prior as weighers: what they choose, ties, and independence of the numbering."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+from torch_geometric.utils import to_undirected
+
+from osan import nn
+from osan.nn.weighers import standardized
+
+
+def lollipop() -> Data:
+    """A triangle with a path of three vertices."""
+    edges = torch.tensor([[0, 1, 2, 2, 3, 4], [1, 2, 0, 3, 4, 5]])
+    return Data(num_nodes=6, edge_index=to_undirected(edges))
+
+
+def model(weigher, policy: str = "mark 1 vertex", **options) -> nn.DataDrivenOSAN:
+    network = nn.few_marks(8, 2, 1, conv="gin", atomic="unordered")
+    return nn.DataDrivenOSAN(weigher, network, policy, whole_graph=True, **options).eval()
+
+
+@pytest.mark.parametrize("name", ["centrality", "degree", "pagerank"])
+def test_the_most_central_vertex_is_marked(name):
+    out = model(nn.CentralityWeigher(name), estimator="fixed", samples=3)(lollipop())
+    for one in out.selected:
+        assert one.choice.flatten().tolist() == [0, 0, 1, 0, 0, 0]
+
+
+def test_edges_have_the_weight_of_their_ends():
+    graph = lollipop()
+    edges = nn.CentralityWeigher("degree", edges=True)(graph).flatten()
+    vertices = nn.CentralityWeigher("degree")(graph).flatten()
+    torch.testing.assert_close(edges, vertices[graph.edge_index[0]] + vertices[graph.edge_index[1]])
+
+
+def test_a_stored_score_is_used_as_it_is():
+    graph = lollipop()
+    graph.score = torch.arange(6.0).unsqueeze(1)
+    assert nn.CentralityWeigher()(graph).argmax() == 5
+
+
+def test_ties_are_broken_at_random_and_not_by_number():
+    """On a cycle all vertices are alike: each is marked about equally often (chi-square test, 0.1 %)."""
+    cycle = torch.arange(6)
+    edges = to_undirected(torch.stack([cycle, cycle.roll(1)]))
+    batch = Batch.from_data_list([Data(num_nodes=6, edge_index=edges)] * 600)
+    out = model(nn.CentralityWeigher(), estimator="fixed", samples=1)(batch)
+    counts = out.selected[0].choice.view(600, 6).sum(0)
+    assert counts.sum() == 600
+    assert ((counts - 100) ** 2 / 100).sum() < 20.5
+
+
+def test_a_prior_starts_as_the_centrality_and_can_learn_to_differ():
+    torch.manual_seed(0)
+    upstream = nn.Upstream(1, 8)
+    prior = nn.Prior(upstream, nn.CentralityWeigher())
+    graph = lollipop()
+    torch.testing.assert_close(prior(graph), nn.CentralityWeigher()(graph))
+    network = model(prior, estimator="straight-through", evaluation_noise="none", samples=1).train()
+    optimizer = torch.optim.Adam(network.parameters(), 0.05)
+    for _ in range(60):  # the mark on the end of the path is what the target asks for
+        out = network(graph)
+        loss = (out.selected[0].choice.flatten() - torch.eye(6)[5]).square().sum() + 0 * out.prediction.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert network.eval()(graph).selected[0].choice.argmax() == 5
+
+
+def test_predictions_do_not_depend_on_the_numbering():
+    torch.manual_seed(1)
+    graph = lollipop()
+    order = torch.randperm(6)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(6)
+    renumbered = Data(num_nodes=6, edge_index=place[graph.edge_index][:, torch.randperm(12)])
+    for weigher in (nn.CentralityWeigher(), nn.Prior(nn.Upstream(1, 8), nn.CentralityWeigher())):
+        network = model(weigher, estimator="straight-through", evaluation_noise="none", samples=1).double()
+        torch.testing.assert_close(network(graph).prediction, network(renumbered).prediction)
+
+
+def test_equal_values_are_standardized_to_zero():
+    values = torch.full((7,), 0.1, dtype=torch.float64)
+    assert standardized(values, torch.zeros(7, dtype=torch.long), 1).eq(0).all()
+
+
+def test_encodings_stand_beside_the_features_and_signs_flip_in_training_only():
+    encoder = nn.WithEncoding(lambda width: nn.Numerical(1, width), ["lap:2", "cse:2"], 16)
+    graph = lollipop()
+    graph.x = torch.ones(6, 1)
+    encoder.eval()
+    assert torch.equal(encoder(graph), encoder(graph))
+    assert torch.equal(encoder(graph)[:, :11], encoder.features(graph.x))
+    encoder.train()
+    torch.manual_seed(0)
+    assert len({tuple(encoder(graph)[0, 11:].tolist()) for _ in range(30)}) == 4  # two signs

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from osan.bags import straight_through
 from osan.errors import OsanError
+from osan.selection import devices
 from osan.selection import subset_kernels as kernels
 from osan.selection.ground import GroundSet
 
@@ -209,7 +210,7 @@ def drawn(theta: Tensor, uniform: Tensor, ground: GroundSet, k: Tensor, largest:
     >>> subset.flatten().tolist(), (9 * theta.grad).flatten().round().tolist()
     ([0.0, 1.0, 0.0], [-1.0, -1.0, 2.0])
     """
-    if theta.device.type != "cpu":
+    if not devices.on_cpu(theta):
         return _composed(theta, uniform, ground, k, largest)
     wrong = theta.detach().isfinite().logical_not_()
     if bool(wrong.any()):

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, all_edges, all_subsets
+from osan.selection import devices
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem, not_enumerable
 from osan.selection.rank_kernels import ranks_of_parts
@@ -185,7 +186,7 @@ def ranks(weights: Tensor, tie: Tensor, ground: GroundSet) -> Tensor:
     >>> ranks(torch.tensor([[0.1], [0.9], [0.5]]), torch.zeros(3, 1), ground).T
     tensor([[1, 0, 0]])
     """
-    if weights.device.type == "cpu":
+    if devices.on_cpu(weights):
         arrays = [t.detach().contiguous().numpy() for t in (weights.double(), tie.double(), ground.sizes)]
         rank = torch.empty(weights.shape, dtype=torch.long)
         ranks_of_parts(*arrays, rank.numpy())

@@ -118,10 +118,8 @@ def main() -> None:
             found, loss, error, seconds = run(seed, arguments.epochs, way, arguments.peek)
             baseline = error if way == "random" else baseline
             share = "     -" if way == "plain" else f"{found:6.1%}"
-            print(
-                f"{way:16}  {seed:4d} {share}  {loss:8.3f}  {error:6.3f}  {error / baseline:11.2f}  {seconds:7.1f}",
-                flush=True,
-            )
+            errors = f"{loss:8.3f}  {error:6.3f}  {error / baseline:11.2f}"
+            print(f"{way:16}  {seed:4d} {share}  {errors}  {seconds:7.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from osan.selection import (
     IMLE,
     SIMPLE,
     Estimator,
+    Fixed,
     GroundSet,
     Random,
     ScoreFunction,

@@ -156,7 +156,8 @@ def signal(draws: int = 400, batch: int = 500) -> None:
             theta = zeros.clone().requires_grad_()
             drawn = select(ground, theta)
             z = drawn.choice
-            z.retain_grad()
+            if way == "straight-through":
+                z.retain_grad()
             losses = losses_of(x, y, z.view(-1, FEATURES))
             (losses.mean() + select.estimator.surrogate(losses, drawn.log_prob)).backward()
             total += theta.grad.view(-1, FEATURES).sum(0) / draws

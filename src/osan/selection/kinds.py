@@ -36,10 +36,10 @@ def kind_named(what: str | type[Problem], cover: bool = False) -> type[Problem]:
     --------
     >>> kind_named("ego").__name__
     'EgoProblem'
-    >>> kind_named("path")
+    >>> kind_named("path")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    osan.errors.OsanError: policy: expected 'vertex', 'edge', 'ego', 'tree', 'element' or 'module:name', got 'path'
+    osan.errors.OsanError: policy: expected 'vertex', 'edge', 'ego', 'tree', 'element' or ..., got 'path'
     """
     kind = resolve(what, KINDS, "policy")
     if not (isinstance(kind, type) and issubclass(kind, Problem)):

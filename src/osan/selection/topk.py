@@ -10,6 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, all_edges, all_subsets
+from osan.errors import OsanError
 from osan.selection import devices
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem, not_enumerable
@@ -151,6 +152,37 @@ class EdgeProblem(SubsetProblem):
         return all_edges(
             batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph
         )
+
+
+class ElementProblem(SubsetProblem):
+    """Delete or select k elements of sets without a graph; they can be ordered.
+
+    The sets are a :class:`~osan.selection.GroundSet`, which takes the place of the batch. Selecting more than
+    there are keeps all; all may be deleted.
+
+    Examples
+    --------
+    >>> from osan.selection import Selection
+    >>> pair = GroundSet.of_sizes([3, 2])
+    >>> select = Selection("select 2 elements", noise="none")
+    >>> select(pair, torch.tensor([[0.3], [0.1], [0.5], [0.2], [0.4]])).choice.T
+    tensor([[1., 0., 1., 1., 1.]])
+    """
+
+    noun: ClassVar[str] = "element"
+    plural: ClassVar[str] = "elements"
+    operations: ClassVar[tuple[Operation, ...]] = ("delete", "select")
+    orders: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data | GroundSet) -> Problem:
+        """The problem that a policy poses on sets."""
+        if not isinstance(batch, GroundSet):
+            raise OsanError(
+                f"batch: expected a GroundSet for policy {str(policy)!r}, got a {type(batch).__name__}; "
+                "choose vertices or edges of graphs instead"
+            )
+        return cls(policy, batch, kept(policy, batch, least=0), policy.size)
 
 
 def kept(policy: Policy, ground: GroundSet, least: int) -> Tensor:

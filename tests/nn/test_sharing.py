@@ -13,6 +13,7 @@ from torch_geometric.nn.aggr import MedianAggregation
 
 from osan import bags, nn
 from osan.colors import signatures
+from osan.data import flatten
 from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.sharing import shared_rows
 
@@ -280,3 +281,43 @@ def test_only_in_training_do_copies_have_gradients():
     model = network().float()
     assert shared_rows(model.initial, model.stack, BATCH, bags_of["imle"]) is None
     assert shared_rows(model.initial, model.stack, BATCH, bags_of["random"]) is not None
+
+
+@pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
+@pytest.mark.parametrize("layer", ["gin", "gine", "gcn", "pna", "residual"])
+def test_cache_of_classes(layer, aggregation):
+    """Batches of a dataset whose classes are known, against those of a model without a cache."""
+    graphs = flatten([data for data in BATCH.to_data_list() for _ in range(2)])
+    make = partial(bags.all_subsets, k=1, operation="mark")
+    options = {"atomic": "unordered", "aggregation": aggregation, "alongside": True, **LAYERS[layer]}
+    model = nn.FixedBags(make, network(**options))
+    assert nn.remember(model, graphs) is None
+    batch = graphs.batch(torch.tensor([5, 0, 8, 3, 6]))
+    out = model(batch)
+    torch.testing.assert_close(out.prediction, model.network(batch, make(batch)), atol=1e-10, rtol=1e-10)
+    assert out.num_graphs == 5
+    assert out.bag.num_subgraphs == batch.num_nodes
+    out.prediction.sum().backward()
+    known = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    nn.set_sharing(model, "off")
+    model(batch).prediction.sum().backward()
+    for a, b in zip(known, [p.grad for p in model.parameters() if p.grad is not None], strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-10)
+
+
+def test_cache_knows_its_graphs():
+    graphs = flatten(BATCH.to_data_list())
+    model = nn.ds_gnn(WIDTH, 2, 1, policy="vertex-deleted", vertex_encoder=encoder((2,), WIDTH))
+    assert nn.remember(model, graphs[:3]) is None
+    assert model.cache.rows(graphs.batch(torch.tensor([0, 2]))) is not None
+    assert model.cache.rows(graphs.batch(torch.tensor([0, 3]))) is None
+    other = graphs.batch(torch.tensor([0, 2]))
+    other.x = 1 - other.x
+    assert model.cache.rows(other) is None
+    moved = graphs.batch(torch.tensor([0, 2]))
+    moved.edge_index = moved.edge_index.flip(1)
+    assert model.cache.rows(moved) is None
+    assert model.cache.rows(BATCH) is None
+    random = nn.dropout_gnn(WIDTH, 2, 1, m=2, k=1, vertex_encoder=encoder((2,), WIDTH))
+    assert "every time" in nn.remember(random, graphs)

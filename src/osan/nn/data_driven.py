@@ -14,6 +14,8 @@ from osan.bags import SubgraphBag
 from osan.bags.choice import Agg, inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
+from osan.nn.class_cache import ClassCache
+from osan.nn.fixed_bags import predicted
 from osan.nn.ignored import warn_if_ignored
 from osan.nn.output import Output
 from osan.selection import (
@@ -153,6 +155,7 @@ class DataDrivenOSAN(nn.Module):
             self.selection.noise if evaluation_noise is None else make_noise(evaluation_noise)
         )
         self.deleted, self.whole_graph, self.agg = deleted, whole_graph, agg
+        self.cache: ClassCache | None = None
 
     @property
     def policy(self) -> Policy:
@@ -163,6 +166,15 @@ class DataDrivenOSAN(nn.Module):
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned, so that there are weights to train."""
         return self.policy.count != "all" and self.selection.estimator.learns
+
+    @property
+    def always_the_same(self) -> bool:
+        """Whether a graph always has the same bag."""
+        return self.policy.count == "all"
+
+    def make_bag(self, batch: Data) -> SubgraphBag:
+        """All subgraphs of a policy ``x all``."""
+        return all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
 
     @property
     def training_noise(self) -> Noise:
@@ -194,8 +206,7 @@ class DataDrivenOSAN(nn.Module):
         """Predict: one sample with gradients in training mode, otherwise ``samples`` combined ones."""
         estimator = self.selection.estimator
         if self.policy.count == "all":
-            bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
-            return Output(self.downstream(batch, bag), (bag,), estimator=estimator)
+            return Output(*predicted(self.downstream, batch, self.make_bag, self.cache), estimator=estimator)
         problem = problem_for(self.policy, batch)
         first = self.weigh(batch, problem)
         selected: tuple[Selected, ...]

@@ -16,6 +16,7 @@ from osan.bags.union import joined
 from osan.errors import OsanError
 from osan.nn.admission import LearnedAdmission
 from osan.nn.atomic import InitialFeatures
+from osan.nn.class_cache import ClassCache
 from osan.nn.encoders import as_encoder
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
@@ -31,7 +32,7 @@ from osan.nn.options import (
     checked,
 )
 from osan.nn.pooling import Pool
-from osan.nn.sharing import SharedRows, Sharing, shared_rows
+from osan.nn.sharing import SharedRows, Sharing, shared_rows, stack_alike
 from osan.nn.stack import Stack
 
 
@@ -154,6 +155,18 @@ class OSAN(Module):
                 rows = self._alongside(batch, self._embed_shared(batch, shared, bags))
                 return tuple(self.head(torch.cat(rows)).chunk(len(bags)))
         return tuple(self(batch, bag) for bag in bags)
+
+    def from_cache(self, batch: Data, cache: ClassCache) -> Tensor | None:
+        """Predictions for the bags of a cache of this network; ``None`` if it does not know the batch."""
+        if self.sharing == "off" or not stack_alike(self.stack):
+            return None
+        rows = cache.rows(batch)
+        if rows is None:
+            return None
+        out = rows.run(self.initial, self.stack, batch, self.inner, self.phi)
+        if self.outer is not None:
+            out = self.outer(out, rows.graph, batch.num_graphs)
+        return self.head(self._alongside(batch, [out])[0])
 
     def _alongside(self, batch: Data, rows: list[Tensor]) -> list[Tensor]:
         if self.alongside is None:

@@ -8,8 +8,8 @@ import torch
 from hypothesis import Phase, given, settings
 from torch.nn import BatchNorm1d, Linear, Sequential
 from torch_geometric.data import Batch, Data
-from torch_geometric.nn import GINConv
-from torch_geometric.nn.aggr import MedianAggregation
+from torch_geometric.nn import ChebConv, GATv2Conv, GINConv, SAGEConv
+from torch_geometric.nn.aggr import MedianAggregation, SortAggregation
 
 from osan import bags, nn
 from osan.colors import signatures
@@ -63,6 +63,8 @@ LAYERS = {
     "pna": {"conv": "pna", "degrees": torch.tensor([1, 4, 4, 1]), **EDGES},
     "all": {"neighborhood": ["edges", "all", "edges"]},
     "custom": {"conv": lambda w: GINConv(Sequential(Linear(w, w), BatchNorm1d(w)))},
+    "sage": {"conv": lambda w: SAGEConv(w, w, aggr="max")},
+    "gat": {"conv": lambda w: GATv2Conv(w, w, edge_dim=w), **EDGES},
 }
 
 
@@ -125,6 +127,12 @@ def test_pooling(pool, aggregation):
     options = {"sagg": pool, "readout": pool, "aggregation": aggregation}
     assert_equal(network(**options), BATCH, BAGS["deleted"](BATCH))
     assert_equal(network(**options), BATCH, BAGS["unpooled"](BATCH))
+
+
+def test_pooling_in_order():
+    """An aggregation that may look at the order of rows gets one row for every copy, in order."""
+    assert_equal(network(readout=SortAggregation(k=2)), BATCH, BAGS["deleted"](BATCH))
+    assert_equal(network(readout=MedianAggregation()), BATCH, BAGS["unpooled"](BATCH))
 
 
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
@@ -205,6 +213,8 @@ def test_where_copies_differ():
     assert shares(dropping.eval())
     assert shares(network(dropout=0.5, shared_dropout=True))
     assert not shares(network(activation=lambda h: h / h.sum()))
+    assert not shares(network(conv=lambda w: ChebConv(w, w, 2)))
+    assert not shares(network(conv=lambda w: SAGEConv(w, w, aggr="lstm")))
     assert not shares(network(), bags.from_choice(BATCH, torch.full((BATCH.num_nodes, 1), 0.5)))
     choice = torch.ones(BATCH.num_nodes, 1, requires_grad=True)
     assert not shares(network(), bags.from_choice(BATCH, choice))

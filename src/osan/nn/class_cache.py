@@ -17,7 +17,7 @@ from osan.bags.class_store import Chunk, ClassStore
 from osan.bags.share import Classes, Groups, share, words_of
 from osan.data import FlatDataset
 from osan.memory import free_memory, in_words
-from osan.nn.alike import is_gcn, local
+from osan.nn.alike import is_gcn, local, replaces_loops
 from osan.nn.atomic import InitialFeatures, membership
 from osan.nn.edges import EdgeRows
 from osan.nn.layers import AllConv
@@ -103,6 +103,7 @@ class ClassCache:
         if stack.looks_at_edges:
             code, self.table = edge_numbers(tensors["edge_attr"])
         self.marked = initial.mark is not None
+        self.drops_loops = any(replaces_loops(layer.conv) for layer in stack.layers)
         self.smooth = any(is_gcn(layer.conv) for layer in stack.layers)
         self.position = torch.full((count,), -1)
         self.position[dataset.ids] = torch.arange(len(dataset))
@@ -113,7 +114,7 @@ class ClassCache:
         for positions in torch.arange(len(graphs)).split(_GRAPHS):
             batch = graphs.batch(positions)
             bag = make_bag(batch)
-            if self.smooth:
+            if self.drops_loops:
                 bag = thinned(bag, edges=bag.edge_index[0] != bag.edge_index[1])
             columns = [batch.x[:, 0].index_select(0, bag.vertex)]
             if self.marked:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -15,7 +14,7 @@ from osan.bags.choice import Agg, inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
 from osan.nn.class_cache import ClassCache
-from osan.nn.fixed_bags import predicted
+from osan.nn.fixed_bags import predicted, predictions
 from osan.nn.ignored import warn_if_ignored
 from osan.nn.output import Output
 from osan.selection import (
@@ -338,14 +337,6 @@ def _joined(selected: tuple[Selected, ...]) -> Tensor:
     """The weights of the first sample, one column for each draw that has weights of its own."""
     weights = selected[0].weights
     return weights[0] if len(weights) == 1 else torch.cat(weights, dim=1)
-
-
-def predictions(network: nn.Module, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
-    """The predictions of a network for each of several bags, together if it can do that."""
-    together: Any = getattr(network, "each", None)
-    if callable(together) and len(bags) > 1:
-        return together(batch, bags)  # type: ignore[no-any-return]
-    return tuple(network(batch, bag) for bag in bags)
 
 
 def _check_samples(samples: int) -> None:

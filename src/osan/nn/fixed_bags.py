@@ -15,6 +15,7 @@ from osan import bags
 from osan.bags import SubgraphBag
 from osan.bags.layout import num_graphs_of
 from osan.data import FlatDataset
+from osan.nn.alike import pool_alike
 from osan.nn.class_cache import ClassCache, cacheable, can_cache, expected_bytes, refused
 from osan.nn.network import OSAN
 from osan.nn.output import Output
@@ -109,6 +110,14 @@ def predicted(
     return network(batch, bag), (bag,)
 
 
+def predictions(network: Module, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
+    """The predictions of a network for each of several bags, together if it can do that."""
+    together: Any = getattr(network, "each", None)
+    if callable(together) and len(bags) > 1:
+        return together(batch, bags)  # type: ignore[no-any-return]
+    return tuple(network(batch, bag) for bag in bags)
+
+
 _FIXED = (bags.whole_graphs, bags.all_tuples, bags.all_subsets, bags.all_edges, bags.all_egos, bags.all_walks)
 
 
@@ -149,7 +158,7 @@ def remember(model: Any, dataset: FlatDataset) -> str | None:
     if not isinstance(network, OSAN) or network.sharing == "off" or network.admission is not None:
         return "the network does not share rows"
     twice = network.level == "vertex" and network.aggregation == "per-subgraph"
-    if twice or not can_cache(network.initial, network.stack):
+    if twice or not pool_alike(network.inner) or not can_cache(network.initial, network.stack):
         return "the network does not share rows of which classes can be kept"
     some = dataset.batch(torch.arange(min(32, len(dataset))))
     bag, layers = make(some), len(network.stack.layers)  # type: ignore[arg-type]

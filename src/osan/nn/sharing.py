@@ -15,7 +15,7 @@ from osan.bags import SubgraphBag
 from osan.bags.build import thinned
 from osan.bags.share import Classes, Groups, numbered, share
 from osan.errors import OsanError
-from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local
+from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local, pool_alike, replaces_loops
 from osan.nn.atomic import InitialFeatures, membership, ordered_atomic_types, rank_rows, ranks_of, tuples_of
 from osan.nn.edges import EdgeRows, attributes_of
 from osan.nn.layers import AllConv
@@ -68,6 +68,8 @@ class SharedRows:
         then
             The map.
         """
+        if not pool_alike(pool):
+            return then(pool(self.full(h), index, size, weight))  # type: ignore[no-any-return]
         groups = self.classes.groups(index, size, None if weight is None else weight != 0)
         return pooled(groups, pool, h, then)
 
@@ -135,12 +137,11 @@ def shared_rows(
         return None
     initial.check(plain)
     stack.check(plain)
-    smooth = [is_gcn(layer.conv) for layer in stack.layers]
-    if any(smooth):
-        # The loops that GCN adds replace those of the graph.
+    smooth = any(is_gcn(layer.conv) for layer in stack.layers)
+    if any(replaces_loops(layer.conv) for layer in stack.layers):
         loops = plain.edge_index[0] == plain.edge_index[1]
         plain = thinned(plain, edges=~loops) if bool(loops.any()) else plain
-    degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if any(smooth) else None
+    degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if smooth else None
     start = start_columns(initial, batch, plain)
     columns = [*start, *([] if degree is None else [degree])]
     if plain.mark is not None and plain.mark is not columns[-1]:
@@ -204,8 +205,8 @@ def stack_alike(stack: Stack) -> bool:
             return False
         if layer.edge_encoder is not None and not alike(layer.edge_encoder):
             return False
-    edgewise = {is_gcn(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
-    return len(edgewise) < 2
+    kinds = {replaces_loops(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
+    return len(kinds) < 2
 
 
 def _learned(value: Any) -> bool:

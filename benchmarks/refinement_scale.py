@@ -45,8 +45,8 @@ def tree(n: int) -> Graph:
 
 def random(n: int, degree: int = 20) -> Graph:
     edges = np.sort(np.random.default_rng(0).integers(0, n, (n * degree // 2, 2)), axis=1)
-    edges = np.unique(edges[edges[:, 0] != edges[:, 1]], axis=0)
-    return Graph(n, edges)
+    numbers = np.unique(edges[edges[:, 0] != edges[:, 1]] @ (n, 1))
+    return Graph(n, np.stack(np.divmod(numbers, n), axis=1))
 
 
 def regular(n: int, degree: int = 20) -> Graph:

@@ -21,7 +21,6 @@ from osan.compiled import one_thread, threads
 from osan.nn import message_kernels as kernels
 from osan.nn.second_order import differentiable_gradients
 
-
 # With fewer numbers than this, a second thread takes longer to start than it saves.
 SMALL = 1 << 14
 

@@ -50,7 +50,6 @@ class BagBatchNorm(BatchNorm1d):
     [-0.9999949932098389, 0.9999949932098389]
     """
 
-    @torch.compiler.disable  # numba's loops cannot be traced
     def forward(self, h: Tensor, count: Tensor | None = None, activation: Activation | None = None) -> Tensor:
         """Normalize ``h`` of shape ``[rows, width]``.
 
@@ -60,6 +59,7 @@ class BagBatchNorm(BatchNorm1d):
         return normalized(self, h, count, activation)
 
 
+@torch.compiler.disable  # numba's loops cannot be traced
 def normalized(
     norm: BatchNorm1d, h: Tensor, count: Tensor | None = None, activation: Activation | None = None
 ) -> Tensor:

@@ -10,6 +10,8 @@ from osan.wl.draw_certificate import draw_certificate
 from osan.wl.enough import Enough, enough
 from osan.wl.enough_pairs import EnoughRow, draw_enough, enough_pairs
 from osan.wl.explain import Certificate, Reason, explain
+from osan.wl.hashes import color_hash, vertex_hashes
+from osan.wl.identify import dimension, identifies, lookalikes
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
 from osan.wl.plans import PLANS, Plan, PlanBuilder
 from osan.wl.refine import distinguishes, refine
@@ -27,6 +29,8 @@ __all__ = [
     "Reason",
     "Rung",
     "WLTest",
+    "color_hash",
+    "dimension",
     "distinguishes",
     "draw",
     "draw_certificate",
@@ -34,9 +38,12 @@ __all__ = [
     "enough",
     "enough_pairs",
     "explain",
+    "identifies",
     "ladder",
     "ladder_tests",
+    "lookalikes",
     "refine",
     "survey_graphs",
     "survey_pairs",
+    "vertex_hashes",
 ]

@@ -14,6 +14,8 @@ LEAST = 1 << 12
 SHARE = 0.2
 # Arcs between two looks at whether the graphs differ, or at the time.
 WORK = 1 << 24
+# No names of classes, and no words of codes.
+UNNAMED = np.empty((0, 2), dtype=np.uint64), np.empty(0, dtype=np.uint64)
 
 
 class Changed:
@@ -91,5 +93,6 @@ class ChangedRounds:
             max(WORK, len(self._colors)),
             self._largest_round,
             *self._where,
+            *UNNAMED,
         )
         return done

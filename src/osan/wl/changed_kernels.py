@@ -5,6 +5,11 @@ parts and in the whole class. So a round has to look at the other parts only (Ho
 half"; Cardon and Crochemore 1982). A copy is in such a part at most log2(n) times, and all rounds together
 take O((n + m) log n) steps for n copies and m arcs. Counts are compared exactly; there are no hashes.
 
+Classes can have names that do not depend on the numbering of the vertices: two words each, kept in ``names``
+(empty: no names). The parts of a class get names made of its own, of that of the class that split it, and of
+what was counted; classes split others in the order of their names, and the name decides which of the largest
+parts is left out.
+
 ``order`` lists the copies class by class: class c has the places ``begin[c]`` to ``begin[c] + size[c]``, and
 ``where`` is the place of each copy. Within a round a class is split inside its places, so the classes that a
 round starts with, as ranges of places, stay what they are until its end.
@@ -16,6 +21,7 @@ import numpy as np
 
 from osan.compiled import njit
 from osan.wl.neighbor_kernels import has_edge
+from osan.wl.split_kernels import is_larger, split_touched
 
 
 @njit()
@@ -65,107 +71,6 @@ def smaller_parts(before, colors, count, order, begin, size):  # type: ignore[no
 
 
 @njit()
-def split_touched(  # type: ignore[no-untyped-def]
-    touched, number, seen, colors, order, where, begin, size, count, hits, hit, origin, split_old, splits
-):
-    """Split the classes of the ``touched`` copies by how often they were ``seen``, and forget the numbers.
-
-    Returns the number of classes and of the entries of ``split_old``: (place, size) of the classes that the
-    round started with and that are split by now.
-    """
-    found = 0
-    for t in range(number):
-        i = touched[t]
-        c = colors[i]
-        if size[c] == 1:
-            seen[i] = 0
-            continue
-        if hits[c] == 0:
-            hit[found] = c
-            found += 1
-        hits[c] += 1
-        # To the end of the class, where the copies that were seen gather.
-        p, q = where[i], begin[c] + size[c] - hits[c]
-        other = order[q]
-        order[q], order[p] = i, other
-        where[i], where[other] = q, p
-    for f in range(found):
-        c = hit[f]
-        first, whole, h = begin[c], size[c], hits[c]
-        hits[c] = 0
-        low = first + whole - h
-        least, most = seen[order[low]], seen[order[low]]
-        for p in range(low, first + whole):
-            least = min(least, seen[order[p]])
-            most = max(most, seen[order[p]])
-        if h == whole and least == most:
-            for p in range(low, first + whole):
-                seen[order[p]] = 0
-            continue
-        if least != most:
-            sort_by_count(order, where, seen, low, first + whole, least, most)
-        old = origin[c]
-        if old < 0:
-            split_old[splits, 0], split_old[splits, 1] = first, whole
-            splits += 1
-            old = c
-            origin[c] = c
-        # The largest part keeps the number of the class: the others are walked through.
-        best, best_size, start = first, whole - h, low
-        for p in range(low, first + whole):
-            last = p + 1 == first + whole or seen[order[p]] != seen[order[p + 1]]
-            if last:
-                if p + 1 - start > best_size:
-                    best, best_size = start, p + 1 - start
-                start = p + 1
-        start = first
-        p = low if h < whole else low + 1
-        while start < first + whole:
-            # p is one past the end of the part that begins at start.
-            while p > low and p < first + whole and seen[order[p]] == seen[order[p - 1]]:
-                p += 1
-            if start == best:
-                begin[c], size[c] = start, p - start
-            else:
-                for q in range(start, p):
-                    colors[order[q]] = count
-                begin[count], size[count] = start, p - start
-                origin[count] = old
-                count += 1
-            start = p
-            p += 1
-        for p in range(low, first + whole):
-            seen[order[p]] = 0
-    return count, splits
-
-
-@njit()
-def sort_by_count(order, where, seen, low, high, least, most):  # type: ignore[no-untyped-def]
-    """Sort ``order[low:high]`` by ``seen``, which is from ``least`` to ``most`` there."""
-    part = order[low:high].copy()
-    span = most - least + 1
-    if span <= 2 * part.shape[0] + 16:
-        place = np.zeros(span + 1, np.int64)
-        for i in part:
-            place[seen[i] - least + 1] += 1
-        for s in range(1, span):
-            place[s] += place[s - 1]
-        for i in part:
-            s = seen[i] - least
-            order[low + place[s]] = i
-            place[s] += 1
-    else:
-        keys = np.empty(part.shape[0], np.int64)
-        for p in range(part.shape[0]):
-            keys[p] = seen[part[p]]
-        rank = np.argsort(keys)
-        for p in range(part.shape[0]):
-            order[low + p] = part[rank[p]]
-    for p in range(low, high):
-        where[order[p]] = p
-
-
-@njit()
 def run_rounds(  # type: ignore[no-untyped-def]
     colors,
     count,
@@ -186,10 +91,13 @@ def run_rounds(  # type: ignore[no-untyped-def]
     arc_edge,
     members,
     edge_mode,
+    names,
+    code_words,
 ):
     """Rounds until nothing changes, ``rounds`` (-1: any number) or ``work`` arcs are done, or much changes.
 
-    ``splitters`` are the classes to look at first. Returns the number of classes, of rounds that changed
+    ``splitters`` are the classes to look at first, ``code_words`` the words of the codes of arcs if classes
+    have names. Returns the number of classes, of rounds that changed
     something, and the classes to look at next: none if the coloring is stable.
     """
     alive = order.shape[0]
@@ -211,12 +119,23 @@ def run_rounds(  # type: ignore[no-untyped-def]
     of_code = np.zeros(kinds, np.int64)
     used = np.empty(kinds, np.int64)
     ends = np.empty(16, np.int32)
+    splitter = np.zeros(2, np.uint64)
     done = 0
     planned = 0
     while waiting > 0 and rounds != 0 and work > 0 and planned <= largest_round and count < alive:
         splits = 0
         classes = count
-        for f in range(waiting):
+        if names.shape[0]:
+            # Names as they are before this round, and the order that they give.
+            words = np.empty((waiting, 2), np.uint64)
+            for f in range(waiting):
+                words[f] = names[colors[order[ranges[f, 0]]]]
+            turns = np.argsort(words[:, 0].copy())
+        for turn in range(waiting):
+            f = turn
+            if names.shape[0]:
+                f = turns[turn]
+                splitter[0], splitter[1] = words[f, 0], words[f, 1]
             low, high = ranges[f, 0], ranges[f, 0] + ranges[f, 1]
             arcs = 0
             kind_count = 0
@@ -234,6 +153,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 if arcs > ends.shape[0]:
                     ends = np.empty(2 * arcs, np.int32)
                 before = 0
+                used[:kind_count].sort()
                 for k in range(kind_count):
                     amount = of_code[used[k]]
                     of_code[used[k]] = before
@@ -262,7 +182,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
             if not codes:
                 count, splits = split_touched(
                     touched, number, seen, colors, order, where, begin, size, count, hits, hit, origin,
-                    split_old, splits,
+                    split_old, splits, names, splitter, np.uint64(0),
                 )  # fmt: skip
             start = 0
             for k in range(kind_count):
@@ -278,7 +198,8 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 of_code[used[k]] = 0
                 count, splits = split_touched(
                     touched, number, seen, colors, order, where, begin, size, count, hits, hit, origin,
-                    split_old, splits,
+                    split_old, splits, names, splitter,
+                    code_words[used[k]] if names.shape[0] else np.uint64(0),
                 )  # fmt: skip
         waiting = 0
         planned = 0
@@ -289,7 +210,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
             while p < high:
                 c = colors[order[p]]
                 origin[c] = -1
-                if size[c] > size[largest]:
+                if is_larger(c, largest, size, names):
                     largest = c
                 p += size[c]
             p = low

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +14,12 @@ from typing import Any
 import numba
 from numba import prange
 
-__all__ = ["njit", "one_thread", "parallel", "prange"]
+__all__ = ["njit", "one_thread", "parallel", "prange", "threads"]
 
 _log = logging.getLogger(__name__)
 _state = threading.local()
 _forked = False
+_launched = False
 _warned = False
 
 
@@ -49,11 +51,28 @@ def njit(*, cache: bool = True, **options: Any) -> Callable[[Callable[..., Any]]
     return compiled
 
 
+def threads() -> int:
+    """How many threads :func:`parallel` functions use now: as many as torch where torch is imported.
+
+    One within :func:`one_thread` and in forked processes, where GNU OpenMP cannot start threads and would end
+    the process.
+
+    >>> with one_thread():
+    ...     threads()
+    1
+    """
+    if _forked or getattr(_state, "one", False):
+        return 1
+    most = int(numba.config.NUMBA_NUM_THREADS)
+    torch = sys.modules.get("torch")
+    wanted = getattr(torch, "get_num_threads", None)  # none while torch is being imported
+    return most if wanted is None else min(most, wanted())
+
+
 def parallel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with ``prange`` loops twice, for many threads and for one, and choose per call.
 
-    One thread is used within :func:`one_thread` and in forked processes, where GNU OpenMP cannot start
-    threads and would end the process. Compiled code cannot call the result, only Python can.
+    :func:`threads` says how many. Compiled code cannot call the result, only Python can.
     """
     many = njit(parallel=True)(function)
     assert isinstance(function, FunctionType)
@@ -66,10 +85,29 @@ def parallel(function: Callable[..., Any]) -> Callable[..., Any]:
     one = njit()(alone)
 
     def call(*arguments: Any) -> Any:
-        return (one if _forked or getattr(_state, "one", False) else many)(*arguments)
+        wanted = threads()
+        if wanted == 1:
+            return one(*arguments)
+        _start(wanted)
+        return many(*arguments)
 
     call.__name__, call.__doc__ = function.__name__, function.__doc__
     return call
+
+
+def _start(wanted: int) -> None:
+    """Let numba use so many threads from now on, in the calling thread."""
+    global _launched
+    if getattr(_state, "threads", 0) == wanted:
+        return
+    torch = sys.modules.get("torch") if not _launched else None
+    before = None if torch is None else torch.get_num_threads()
+    numba.set_num_threads(wanted)
+    _state.threads = wanted
+    if torch is not None:
+        # The two share one OpenMP, and numba sets the number of threads of both when it starts.
+        torch.set_num_threads(before)
+    _launched = True
 
 
 @contextmanager

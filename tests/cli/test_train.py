@@ -18,6 +18,7 @@ from osan.errors import OsanError
 from osan.training.evaluation import sample_agreement
 from osan.training.folder import read_result, settings_of
 from osan.training.run import load_model
+from osan.training.settings_files import read_settings
 from osan.training.tasks import load_task
 
 runner = CliRunner()
@@ -216,6 +217,27 @@ def test_evaluate_says_when_the_table_has_changed(tmp_path):
     assert run("evaluate", "runs/mine/seed-0").stderr == ""
     (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))
     assert "has changed since the run was trained" in run("evaluate", "runs/mine/seed-0").stderr
+
+
+def test_a_table_alone_gets_two_marks_and_can_be_trained_as_in_the_paper(tmp_path):
+    molecules(tmp_path / "a.csv")
+    table = ("a.csv", "--smiles", "mol", "--target", "size", "--epochs", "1")
+    run("train", *table, "--name", "mine")
+    chosen = read_settings(tmp_path / "runs/mine/seed-0/settings.toml")
+    assert chosen.selection.policy == "mark 1 vertex x 2 distinct"
+    assert (chosen.selection.weigher, chosen.selection.estimator) == ("prior", "straight-through")
+    assert chosen.selection.whole_graph
+    assert (chosen.data.encodings, chosen.network.architecture) == (["cse:16"], "few-marks")
+    assert chosen.training.patience is not None
+    assert "predicted_size" in run("predict", "runs/mine/seed-0", "CCO").stdout
+    run("train", *table, "--name", "paper", "--like-the-paper", "--encodings", "rwse:4,lap:2")
+    paper = read_settings(tmp_path / "runs/paper/seed-0/settings.toml")
+    assert (paper.selection.policy, paper.network.architecture) == ("", "osan")
+    assert paper.data.encodings == ["rwse:4", "lap:2"]
+    with pytest.raises(OsanError, match="use 'mark 1 vertex x 2 distinct'"):
+        run("train", *table, "mark 1 vertex", "--subgraphs", "2", "--weigher", "degree")
+    with pytest.raises(OsanError, match=r"encodings: expected 'cse:K'"):
+        run("train", *table, "--encodings", "sce")
 
 
 def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):

@@ -67,6 +67,27 @@ def test_ladder_goes_by_the_content_of_a_file(folder):
     assert (row["pairs"], row["separated"]) == (6, {"1-WL": 4})
 
 
+def test_enough(folder):
+    pair = (str(folder / "hexagon.g6"), str(folder / "triangles.g6"))
+    told = json.loads(osan("wl", "enough", *pair, "--json").stdout)
+    assert (told["smallest"], told["graph"], told["distances"]) == (1, "a", [0.0, 1.0])
+    table = folder / "pairs.tsv"
+    table.write_text("g6_a\tg6_b\n" + "\t".join(encode_graph6(graph) for graph in cycle_pair(3)) + "\n")
+    shown = osan("wl", "enough", str(table), "--out", str(folder / "curve.svg"))
+    assert "1: 1" in shown.stdout
+    assert (folder / "curve.svg").read_text().startswith("<svg")
+
+
+def test_explain(folder):
+    pair = (str(folder / "hexagon.g6"), str(folder / "triangles.g6"))
+    told = osan("wl", "explain", *pair, "--test", "sswl", "--out", str(folder / "why.svg"))
+    assert told.stdout.startswith(
+        "SSWL(SV) separates the graphs after round 2:\n6 vertices of the first graph"
+    )
+    assert (folder / "why.svg").read_text().startswith("<svg")
+    assert osan("wl", "explain", *pair).stdout == "1-WL: not separated\n"
+
+
 def test_directed_edge_lists(folder):
     (folder / "path.el").write_text("a b\nb c\n")
     (folder / "meeting.el").write_text("a b\nc b\n")

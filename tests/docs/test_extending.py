@@ -66,6 +66,6 @@ def test_the_parts_work_in_python_and_on_the_command_line(capsys):
         quick = shlex.split(QUICK) if words[0] == "train" else []
         app([*words, *quick], standalone_mode=False)
         assert re.search("test m|separate", capsys.readouterr().out), command
-    (run_folder,) = Path("runs").glob("*/my_weigher:model/**/result.json")
+    (run_folder,) = Path("runs").glob("*/gin/my_weigher:Degree-imle/**/result.json")
     app(["explain", str(run_folder.parent), "0", "--json"], standalone_mode=False)
     assert '"policy": "select 3 vertices x 3"' in capsys.readouterr().out

@@ -36,7 +36,7 @@ def test_settings_that_follow_the_authors_code_are_what_the_page_says():
     assert changed
     assert all(settings.differences(Settings()) for settings in changed.values())
     # Gaussian noise of 0.1 std(theta), as the row says.
-    assert evaluation_noise(changed["noise in evaluation"].selection) == Noise("gaussian", 0.1)
+    assert evaluation_noise(changed["noise in evaluation"].selection, Noise()) == Noise("gaussian", 0.1)
     assert changed["model selection on EXP"].data.validate_on_test
     assert changed["auxiliary loss"].selection.auxiliary == "uniform"
     # 10 times the sum over a batch of 32 of KL / n, at the mean of 13.3 vertices.

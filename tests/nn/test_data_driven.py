@@ -40,7 +40,8 @@ def model_of(policy, estimator=None, width=8, out=1, conv="gin", **options):
     upstream = None
     if learns:
         encoder = Numerical(1, width)
-        upstream = Upstream(policy.columns, width, edges=policy.weighs_edges, vertex_encoder=encoder)
+        options_up = {"edges": policy.weighs_edges, "in_turn": policy.channels == "in turn"}
+        upstream = Upstream(policy.columns, width, vertex_encoder=encoder, **options_up)
     marks = {"atomic": "unordered"} if policy.operation == "mark" else {}
     ranks = {"rank": "embedding", "num_ranks": 20} if policy.ordered else {}
     downstream = osan(width, 2, out, vertex_encoder=Numerical(1, width), conv=conv, **marks, **ranks)
@@ -51,7 +52,7 @@ TEXTS = [
     "delete 1 vertex x 3", "select 5 vertices x 2", "mark 2 vertices x 2", "delete 2 vertices ordered x 2",
     "mark 2 vertices ordered x 2", "delete 3 edges x 2", "select 5 edges x 2", "delete 1-ego x 2",
     "select 2-ego by root x 3", "tree x 3", "cover delete 3 vertices x 3", "mark 1 vertex x 3 distinct",
-    "delete 2 edges x 2 distinct",
+    "delete 2 edges x 2 distinct", "select 2 vertices x 2 in turn", "delete 1 edge x 2 in turn",
 ]  # fmt: skip
 
 
@@ -64,7 +65,8 @@ def test_every_policy_trains(text):
     losses = (out.prediction - batch.y).square().squeeze(1)
     out.objective(losses).backward()
     assert out.prediction.shape == (4, 1)
-    assert out.weights.shape[1] == model.policy.columns
+    in_turn = model.policy.channels == "in turn"
+    assert out.weights.shape[1] == (model.policy.count if in_turn else model.policy.columns)
     assert out.selected[0].choice.shape[1] == model.policy.count
     for part in (model.upstream, model.downstream):
         assert any(p.grad is not None and p.grad.abs().sum() > 0 for p in part.parameters())

@@ -85,6 +85,17 @@ def test_curves_show_the_metrics(molesol):
     assert left.get_ylabel() == "validation rmse"
 
 
+def test_curves_of_learned_choices_show_kappa(tmp_path, write_run):
+    settings = recipe("ogbg-molesol/gin/baseline").settings
+    lines = "epoch,train_loss,val_rmse,kappa\n0,1,4,0.1\n1,1,2,0.3\n"
+    write_run(tmp_path, settings, None, metrics=lines)
+    write_run(tmp_path, settings.changed({"name": "plain"}), None)
+    left, _, right = plot_curves(by_name(find_runs(tmp_path))).axes
+    assert right.get_ylabel() == "kappa"
+    assert [line.get_ydata().tolist() for line in right.lines if len(line.get_ydata())] == [[0.1, 0.3]]
+    assert len(left.lines) == 2
+
+
 def test_mean_of_runs_of_different_length(tmp_path, write_run):
     settings = recipe("ogbg-molesol/gin/baseline").settings
     head = "epoch,train_loss,val_rmse\n"

@@ -14,6 +14,7 @@ POLICIES = [
     "delete 1 vertex x 2",
     "delete 1 edge x 2",
     "mark 1 vertex x 2",
+    "mark 1 vertex x 2 in turn",
     "select 3 vertices ordered x 2",
     "select 1-ego x 2",
     "cover select 2 vertices x 2",

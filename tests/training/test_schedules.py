@@ -11,12 +11,13 @@ from torch.optim import lr_scheduler
 
 from osan.data import FlatLoader
 from osan.errors import OsanError
+from osan.selection import Noise
 from osan.training import callbacks
 from osan.training.build import build
 from osan.training.module import Learner
 from osan.training.optimizers import make_optimizer
 from osan.training.run import train
-from osan.training.schedules import Moment, make_schedule, plateau
+from osan.training.schedules import Moment, make_schedule, noise_factor, plateau
 from osan.training.tasks import TaskInfo, load_task
 
 EPOCHS, COUNT = 6, 5
@@ -147,6 +148,35 @@ def test_what_a_schedule_cannot_do():
             make_schedule(bad, {}, {})(moment)
 
 
+@pytest.mark.parametrize("name", ["constant", "linear", "cosine", "math:exp"])
+def test_noise_fades_to_its_floor(name):
+    factors = [noise_factor(name, 0.25, epoch, 9) for epoch in range(9)]
+    shares = [epoch / 8 for epoch in range(9)]
+    shape = {
+        "constant": lambda share: 1,
+        "linear": lambda share: 1 - share,
+        "cosine": lambda share: (1 + math.cos(math.pi * share)) / 2,
+        "math:exp": math.exp,
+    }[name]
+    assert factors == pytest.approx([0.25 + 0.75 * shape(share) for share in shares])
+    assert noise_factor(name, 0.25, 0, 1) == 1  # a single epoch has the full noise
+
+
+def test_evaluation_has_the_noise_that_the_schedule_ends_with(small):
+    fading = {
+        "selection.noise_scale": 2.0,
+        "selection.noise_schedule": "cosine",
+        "selection.noise_floor": 0.1,
+    }
+    learner, _ = learner_of(small(**fading))
+    assert learner.model.evaluation_noise == Noise("gumbel", 0.2)
+    assert learner.model.training_noise == Noise("gumbel", 2.0)
+    with pytest.raises(OsanError, match=r"selection.noise_floor: expected a number above 0 for the score"):
+        learner_of(small(**fading | {"selection.noise_floor": 0.0, "selection.estimator": "score-function"}))
+    with pytest.raises(OsanError, match=r"selection.bar: expected a policy of vertices or edges"):
+        learner_of(small(**{"selection.bar": 0.2, "selection.policy": "tree x 2"}))
+
+
 def learner_of(settings):
     task = load_task(settings)
     info = TaskInfo.of(task, settings)
@@ -213,8 +243,23 @@ def test_gradients_are_clipped_by_their_norm(small):
 
 
 WAYS = {
-    "cosine": {"training.schedule": "cosine", "training.warmup": 2, "training.optimizer": "adamw"},
-    "one-cycle": {"training.schedule": "one-cycle", "training.clip": 0.5},
+    "cosine": {
+        "training.schedule": "cosine",
+        "training.warmup": 2,
+        "training.optimizer": "adamw",
+        "selection.noise_schedule": "linear",
+        "selection.noise_floor": 0.25,
+        "selection.bar": 0.25,
+        "selection.normalize": True,
+    },
+    "one-cycle": {
+        "training.schedule": "one-cycle",
+        "training.clip": 0.5,
+        "selection.policy": "mark 1 vertex x 2 in turn",
+        "selection.estimator": "straight-through",
+        "selection.evaluation_noise": "none",
+        "selection.samples": 1,
+    },
     "plateau": {
         "training.schedule": "plateau",
         "training.options": {"factor": 0.5, "patience": 0, "momentum": 0.9},
@@ -222,7 +267,11 @@ WAYS = {
         # Hardly an epoch improves.
         "training.learning_rate": 0.3,
     },
-    "64": {"training.schedule": "constant", "training.precision": "64"},
+    "64": {
+        "training.schedule": "constant",
+        "training.precision": "64",
+        "selection.evaluation_noise": "none",
+    },
     "bf16": {"training.schedule": "constant", "training.precision": "bf16-mixed", "training.clip": 0.5},
 }
 

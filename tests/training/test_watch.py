@@ -9,7 +9,7 @@ import torch
 from osan.data.loader import FlatLoader, mix_seed
 from osan.experiments.demo import demo_settings
 from osan.training.build import build
-from osan.training.evaluation import predict, predict_samples, separate_score
+from osan.training.evaluation import predict, predict_samples, sample_agreement, separate_score
 from osan.training.module import Learner
 from osan.training.run import load_model, train
 from osan.training.tasks import TaskInfo, load_task
@@ -50,6 +50,16 @@ def test_the_share_of_gradients_is_that_of_the_definition(small, tmp_path):
     ]
     assert 0 < sum(pairs) < len(pairs)
     assert float(row["gradients"]) == pytest.approx(sum(pairs) / len(pairs))
+
+
+def test_kappa_of_the_validation_split_is_recorded(small, finished):
+    """The kept epoch's is that of the saved weights; the first epochs hardly have a preference."""
+    rows = list(csv.DictReader((finished / "metrics.csv").open()))
+    best = json.loads((finished / "result.json").read_text())["best_epoch"]
+    (learner, _, _), size = load_model(finished), small().training.batch_size
+    expected = sample_agreement(learner, load_task(small()).val, size, 2)
+    assert float(rows[best]["kappa"]) == pytest.approx(expected)
+    assert all(-1 <= float(row["kappa"]) <= 1 for row in rows)
 
 
 def test_training_ends_when_nothing_can_improve(tmp_path):

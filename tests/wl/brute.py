@@ -146,7 +146,24 @@ def refine(graphs: list[Graph], test: WLTest, rounds: int | None = None):  # typ
     def across(colors, i, v):  # type: ignore[no-untyped-def]
         return multiset(colors[i, s, v] for s in range(len(bags[i])) if v in alive[i][s])
 
+    def marked(colors, key):  # type: ignore[no-untyped-def]
+        """Zhang et al. (2023), with C(u, v) for v in the graph with u marked."""
+        i, u, v = key
+        vertices = range(graphs[i].num_vertices)
+        views = {
+            "Lu": lambda: multiset((colors[i, u, w], str(code)) for w, code, _ in nbs[i][v]),
+            "Lv": lambda: multiset((colors[i, w, v], str(code)) for w, code, _ in nbs[i][u]),
+            "Gu": lambda: multiset(colors[i, u, w] for w in vertices),
+            "Gv": lambda: multiset(colors[i, w, v] for w in vertices),
+            "Puu": lambda: colors[i, u, u],
+            "Pvv": lambda: colors[i, v, v],
+            "Pvu": lambda: colors[i, v, u],
+        }
+        return tuple(views[name]() for name in test.aggregations)
+
     def signature(colors, key):  # type: ignore[no-untyped-def]
+        if test.aggregations is not None:
+            return marked(colors, key)
         if test.name != "dss":
             return within(colors, key)
         i, _, v = key
@@ -156,7 +173,7 @@ def refine(graphs: list[Graph], test: WLTest, rounds: int | None = None):  # typ
     colors, done = run(start, signature, rounds)
     verdicts = []
     for i, graph in enumerate(graphs):
-        if test.name in ("oswl", "wl"):
+        if test.name in ("oswl", "wl", "swl", "pswl", "gswl", "sswl"):
             verdicts.append(multiset(across(colors, i, v) for v in range(graph.num_vertices)))
         elif test.name == "id":
             own = [

@@ -45,6 +45,11 @@ TESTS = [
     WLTest("dss", 1),
     WLTest("dss", 1, operation="delete"),
     WLTest("dss", what="ego", hops=1, mark_center=True),
+    WLTest("vs-swl"),
+    WLTest("pswl"),
+    WLTest("vs-gswl"),
+    WLTest("sswl"),
+    WLTest("swl", aggregations="Gu+Puu+Pvu"),
 ]
 
 

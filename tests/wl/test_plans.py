@@ -40,3 +40,17 @@ def test_a_test_of_the_user(tmp_path, monkeypatch):
         [*command, "--test", "my_tests:two_steps", "--json"], capture_output=True, text=True, check=True
     )
     assert '"two-step 1-WL": 1' in shown.stdout
+
+
+def test_aggregations_in_any_form_and_order():
+    given = WLTest("swl", aggregations="Gv + Lu")
+    assert given == WLTest("swl", aggregations=("Lu", "Gv"))
+    assert (str(given), str(WLTest("vs-swl", aggregations="Gu"))) == ("GSWL(SV)", "SWL{Gu}(VS)")
+    assert WLTest("swl").aggregations == ("Lu",)
+    assert WLTest("wl").aggregations is None
+    with pytest.raises(OsanError, match="aggregations: expected Lu, Lv, Gu, Gv, Puu, Pvv or Pvu, got 'Gw'"):
+        WLTest("swl", aggregations="Gw")
+    with pytest.raises(OsanError, match="aggregations: expected no value for test 'oswl', got 'Lu'"):
+        WLTest("oswl", aggregations="Lu")
+    with pytest.raises(OsanError, match="aggregations: expected no value for test 'sswl'"):
+        WLTest("sswl", aggregations="Lu")

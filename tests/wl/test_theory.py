@@ -8,7 +8,7 @@ import pytest
 from osan.errors import OsanError
 from osan.graphs import fuerer_grid_pair
 from osan.wl import WLTest, refine
-from osan.wl.theory import Check, checks, run
+from osan.wl.theory import Check, checks, diagram, run
 
 # Each is explained in docs/theory.md.
 CONTRADICTED = [
@@ -95,3 +95,16 @@ def test_the_page_prints_what_it_says(capsys):
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
         exec(compile(block, "docs/theory.md", "exec"), {})
         assert capsys.readouterr().out.split() == re.findall(r"# (\w+)$", block, re.MULTILINE)
+
+
+def test_the_diagram_shows_every_arrow_with_its_pair(monkeypatch):
+    """What the arrows claim is among the rows above, so it is not computed again here."""
+    monkeypatch.setattr(diagram, "_check", lambda: None)
+    (ax,) = diagram.draw_subgraph_tests().axes
+    texts = [" ".join(text.get_text().replace(",\nin", " in").split()) for text in ax.texts]
+    for step in diagram.STEPS:
+        assert any(text.startswith(f"{step.witness} (n = ") for text in texts)
+    assert sum(text.arrow_patch is not None for text in ax.texts if hasattr(text, "arrow_patch")) == 8
+    claims = {check.claim for check in checks()}
+    for step in [*diagram.STEPS, *diagram.APART]:
+        assert f"{step.more} separates a pair that {step.less} does not" in claims

@@ -13,6 +13,7 @@ from osan.bags.random import (
     random_trees,
     random_tuples,
 )
+from osan.bags.share import share
 from osan.bags.transform import AddBag, bag_of
 from osan.bags.union import as_batch
 
@@ -36,6 +37,7 @@ __all__ = [
     "random_subsets",
     "random_trees",
     "random_tuples",
+    "share",
     "straight_through",
     "subgraph_of",
     "undirected_edges",

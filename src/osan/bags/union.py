@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -65,6 +68,38 @@ def as_batch(batch: Data, bag: SubgraphBag) -> Batch:
     sizes = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
     ptr = torch.cat((sizes.new_zeros(1), sizes.cumsum(0)))
     return Batch(ptr=ptr, num_nodes=bag.num_copies, **parts)
+
+
+def joined(bags: Sequence[SubgraphBag]) -> SubgraphBag:
+    """The subgraphs of several bags of one batch as one bag: first those of the first bag, and so on.
+
+    Subgraphs are therefore not sorted by graph. All bags have the same fields.
+
+    >>> from osan import bags
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> joined([bags.whole_graphs(path), bags.all_subsets(path, k=3, operation="select")])
+    SubgraphBag(2 subgraphs of 1 graph: 6 copies of 3 vertices, 8 copied edges)
+    """
+    copies = accumulate((bag.num_copies for bag in bags), initial=0)
+    subgraphs = accumulate((bag.num_subgraphs for bag in bags), initial=0)
+
+    def together(name: str) -> Tensor | None:
+        values = [getattr(bag, name) for bag in bags]
+        return None if any(value is None for value in values) else torch.cat(values)
+
+    names = [name for name in (*SubgraphBag.PER_COPY, *SubgraphBag.PER_EDGE) if name != "subgraph"]
+    lengths = {-1 if bag.tuples is None else bag.tuples.size(1) for bag in bags}
+    return replace(
+        bags[0],
+        **{name: together(name) for name in names},
+        subgraph=torch.cat([bag.subgraph + shift for bag, shift in zip(bags, subgraphs, strict=False)]),
+        edge_index=torch.cat(
+            [bag.edge_index + shift for bag, shift in zip(bags, copies, strict=False)], dim=1
+        ),
+        graph=torch.cat([bag.graph for bag in bags]),
+        # Tuples of different lengths have no common shape.
+        tuples=together("tuples") if len(lengths) == 1 else None,
+    )
 
 
 def without_removed(bag: SubgraphBag) -> SubgraphBag:

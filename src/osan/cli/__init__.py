@@ -26,6 +26,8 @@ from osan.cli import (
     theory,
     train,
     wl,
+    wl_enough,
+    wl_explain,
 )
 from osan.errors import OsanError, Unfinished
 
@@ -40,6 +42,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+wl.app.command()(wl_enough.enough)
+wl.app.command()(wl_explain.explain)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,9 +20,18 @@ def theory(
         str, typer.Option(help="Only rows whose place, claim or instance contains this.", metavar="TEXT")
     ] = "",
     max_memory: MaxMemory = None,
+    diagram: Annotated[
+        Path | None,
+        typer.Option(
+            help="Only compute and draw the hierarchy of subgraph tests into this .svg or .png file."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Check the paper's propositions, lemmas and theorems on small instances."""
+    if diagram is not None:
+        _draw(diagram)
+        return
     from osan.wl.theory import checks, run
 
     limit = memory_limit(max_memory)
@@ -45,6 +55,17 @@ def theory(
         print_json([_plain(verdict) for verdict in verdicts])
     else:
         _print(verdicts)
+
+
+def _draw(path: Path) -> None:
+    from osan.files import written_whole
+    from osan.report.pictures import checked_suffix, rendered
+    from osan.wl.theory import draw_subgraph_tests
+
+    suffix = checked_suffix(path)  # before the work
+    with written_whole(path) as temporary:
+        temporary.write_bytes(rendered(draw_subgraph_tests(), suffix))
+    typer.echo(f"wrote {path}")
 
 
 def _plain(verdict: Verdict) -> dict[str, object]:

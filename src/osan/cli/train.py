@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 Given = Annotated[str | None, typer.Argument(help="Dataset (osan data list), or your file.")]
 Policy = Annotated[
-    str | None, typer.Argument(help='Policy, e.g. "delete 1 vertex" (default: the whole graph).')
+    str | None,
+    typer.Argument(help='Policy, e.g. "mark 1 vertex" (default: whole graphs; your file: two marks).'),
 ]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", help="Any setting, as section.key=value (repeatable).")
@@ -35,10 +36,19 @@ def train(
     selection: Annotated[
         str | None, typer.Option(help="Estimator: imle (the default), random, simple, ..., or module:name.")
     ] = None,
+    weigher: Annotated[
+        str | None, typer.Option(help="Weights: learned, prior, centrality, degree, ..., or module:name.")
+    ] = None,
     network: Annotated[
         str | None,
-        typer.Option(help="gin (the default), gcn, pna, an architecture such as dss, or module:name."),
+        typer.Option(help="gin (the default), gcn, pna, an architecture such as few-marks, or module:name."),
     ] = None,
+    encodings: Annotated[
+        str | None, typer.Option(help="Structural encodings: cse, rwse, lap, or several as cse:16,lap:8.")
+    ] = None,
+    like_the_paper: Annotated[
+        bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
+    ] = False,
     recipe: Annotated[str | None, typer.Option(help="Run of the paper (osan recipes).")] = None,
     settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
@@ -87,11 +97,19 @@ def train(
         "data.labels": None if labels is None else str(labels),
         "data.kind": kind,
         "data.split": split,
+        "data.encodings": None if encodings is None else encodings.split(","),
     }
     changes = {key: value for key, value in options.items() if value is not None} | changes
     machine = {"machine.devices": devices, "machine.loggers": logger or None}
     changes |= {key: value for key, value in machine.items() if value is not None}
-    chosen = {"policy": policy, "subgraphs": subgraphs, "selection": selection, "network": network}
+    chosen = {
+        "policy": policy,
+        "subgraphs": subgraphs,
+        "selection": selection,
+        "weigher": weigher,
+        "network": network,
+        "paper": "yes" if like_the_paper else None,
+    }
     if resume is not None:
         _only_machine(changes, dataset, recipe, settings, name, *chosen.values())
         wanted, folder = settings_of(resume).changed(changes), resume
@@ -119,10 +137,13 @@ def _wanted(
     policy: str | None = None,
     subgraphs: str | None = None,
     selection: str | None = None,
+    weigher: str | None = None,
     network: str | None = None,
+    paper: str | None = None,
 ) -> Settings:
     """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
     from osan import experiments
+    from osan.data.loading import find_path
     from osan.training.settings_files import read_settings
 
     ways = {"a dataset": dataset, "--recipe": recipe, "--settings": file, "--resume": None}
@@ -130,7 +151,8 @@ def _wanted(
     if len(given) != 1:
         got = " and ".join(given) or "nothing"
         raise OsanError(f"train: expected one of {', '.join(ways)}; got {got}")
-    options = {"--subgraphs": subgraphs, "--selection": selection, "--network": network}
+    options = {"--subgraphs": subgraphs, "--selection": selection, "--weigher": weigher}
+    options |= {"--network": network, "--like-the-paper": paper}
     unused = [name for name, value in {"a policy": policy, **options}.items() if value is not None]
     if dataset is None and unused:
         raise OsanError(
@@ -147,7 +169,11 @@ def _wanted(
     if subgraphs is not None:
         # The number goes before what the subgraphs know of each other.
         text = re.sub(r"( x \S+)?( distinct| in turn)?$", rf" x {subgraphs}\2", text.rstrip(), count=1)
-    return experiments.settings_for(dataset or "", text, selection or "imle", downstream=network or "gin")
+    if not any(value is not None for value in (policy, *options.values())) and find_path(dataset or ""):
+        return experiments.default_settings(dataset or "")
+    return experiments.settings_for(
+        dataset or "", text, selection, downstream=network or "gin", weigher=weigher or "learned"
+    )
 
 
 def _only_machine(changes: dict[str, Any], *ways: object) -> None:

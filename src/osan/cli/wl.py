@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
 
 TestName = Annotated[
-    str, typer.Option("--test", help="wl, oswl, vs-oswl, id, nested, kernel or dss.", metavar="NAME")
+    str,
+    typer.Option(
+        "--test", help="wl, oswl, vs-oswl, id, nested, kernel, dss, or (vs-)[p|g|s]swl.", metavar="NAME"
+    ),
 ]
 K = Annotated[int | None, typer.Option("--k", help="Size of tuples or subsets; 1 by default.")]
 Neighborhood = Annotated[
@@ -35,17 +38,24 @@ What = Annotated[str | None, typer.Option(help="What to choose.", metavar="verte
 Hops = Annotated[int | None, typer.Option(help="Radius of ego-nets; the whole component by default.")]
 MarkCenter = Annotated[bool, typer.Option("--mark-center", help="Mark the center of every ego-net.")]
 Oblivious = Annotated[bool, typer.Option("--oblivious", help="Oblivious instead of folklore k-WL.")]
+Aggregations = Annotated[
+    str | None, typer.Option(help="What SWL sees, of Lu, Lv, Gu, Gv, Puu, Pvv, Pvu.", metavar="Lu+Gv")
+]
 Directed = Annotated[bool, typer.Option("--directed", help="Edges of edge lists are arcs.")]
 Rounds = Annotated[int | None, typer.Option(help="Stop after this many rounds.")]
 
 
-def _test(name: str, k: int | None, **options: str | int | bool | None) -> WLTest:
-    """The test with the options that were given; flags that were not given are False."""
+def given_settings(**options: str | int | bool | None) -> dict[str, Any]:
+    """The options that were given; flags that were not given are False."""
+    given = {key: value for key, value in options.items() if value is not None}
+    return {key: value for key, value in given.items() if value is not False or key == "ordered"}
+
+
+def given_test(name: str, k: int | None, **options: str | int | bool | None) -> WLTest:
+    """The test with the options that were given."""
     from osan.wl.settings import make_test
 
-    given = {key: value for key, value in options.items() if value is not None}
-    given = {key: value for key, value in given.items() if value is not False or key == "ordered"}
-    return make_test(name, k, **given)
+    return make_test(name, k, **given_settings(**options))
 
 
 @app.command()
@@ -60,6 +70,7 @@ def color(
     hops: Hops = None,
     mark_center: MarkCenter = False,
     oblivious: Oblivious = False,
+    aggregations: Aggregations = None,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
@@ -71,7 +82,7 @@ def color(
         from osan.report.pictures import checked_suffix
 
         suffix = checked_suffix(out)  # before the work
-    chosen = _test(
+    chosen = given_test(
         test,
         k,
         neighborhood=neighborhood,
@@ -81,6 +92,7 @@ def color(
         hops=hops,
         mark_center=mark_center,
         oblivious=oblivious,
+        aggregations=aggregations,
     )
     from osan.graphs import read_graphs
     from osan.wl import refine
@@ -92,7 +104,7 @@ def color(
             chosen,
             rounds=rounds,
             max_memory=memory_limit(max_memory),
-            progress=_follow(bar, str(chosen), rounds),
+            progress=follow(bar, str(chosen), rounds),
         )
     if out is not None:
         from osan.files import written_whole
@@ -136,7 +148,7 @@ def color(
     console().print(table)
 
 
-def _follow(bar: Progress, title: str, rounds: int | None) -> Callable[[int, int], None]:
+def follow(bar: Progress, title: str, rounds: int | None) -> Callable[[int, int], None]:
     """Show the rounds of a refinement as they are done."""
     task = bar.add_task(title, total=rounds)
     return lambda done, count: bar.update(task, completed=done, description=f"{title}: {count} colors")
@@ -146,7 +158,7 @@ def _lists(arrays: Any) -> list[list[int]] | None:
     return None if arrays is None else [array.tolist() for array in arrays]
 
 
-def _one_graph(source: str, directed: bool) -> Graph:
+def one_graph(source: str, directed: bool) -> Graph:
     """The only graph of a file, or the graph a graph6 text stands for."""
     from osan.errors import OsanError
     from osan.graphs import decode_graph6, read_graphs
@@ -175,13 +187,14 @@ def distinguish(
     hops: Hops = None,
     mark_center: MarkCenter = False,
     oblivious: Oblivious = False,
+    aggregations: Aggregations = None,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
     as_json: Json = False,
 ) -> None:
     """Distinguish two graphs. The exit code is 0 if separated, 1 if not, and 2 or more after an error."""
-    chosen = _test(
+    chosen = given_test(
         test,
         k,
         neighborhood=neighborhood,
@@ -191,17 +204,18 @@ def distinguish(
         hops=hops,
         mark_center=mark_center,
         oblivious=oblivious,
+        aggregations=aggregations,
     )
     from osan.wl import distinguishes
 
-    graphs = _one_graph(a, directed), _one_graph(b, directed)
+    graphs = one_graph(a, directed), one_graph(b, directed)
     with progress_bar() as bar:
         verdict = distinguishes(
             *graphs,
             test=chosen,
             rounds=rounds,
             max_memory=memory_limit(max_memory),
-            progress=_follow(bar, str(chosen), rounds),
+            progress=follow(bar, str(chosen), rounds),
         )
     if as_json:
         print_json({"test": str(chosen), "separated": verdict})

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from osan.experiments.demo import demo_settings
     from osan.experiments.figures import PaperRow, paper_rows, table_name, tables
     from osan.experiments.plans import PlanGroup, plan_jobs, read_plan
-    from osan.experiments.protocols import key_of, settings_for, settings_named
+    from osan.experiments.protocols import default_settings, key_of, settings_for, settings_named
     from osan.experiments.sweep import Event, Job, missing_jobs, parse_seeds, run_locally
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "PaperRow",
     "PlanGroup",
     "Recipe",
+    "default_settings",
     "demo_settings",
     "find_recipes",
     "key_of",
@@ -46,7 +47,7 @@ __getattr__, __dir__ = attach(
         "demo": ["demo_settings"],
         "figures": ["PaperRow", "paper_rows", "table_name", "tables"],
         "plans": ["PlanGroup", "plan_jobs", "read_plan"],
-        "protocols": ["key_of", "settings_for", "settings_named"],
+        "protocols": ["default_settings", "key_of", "settings_for", "settings_named"],
         "sweep": ["Event", "Job", "missing_jobs", "parse_seeds", "run_locally"],
     },
 )

@@ -98,6 +98,8 @@ def settings_named(key: str) -> Settings:
 
     >>> settings_named("ogbg-molesol/gin/simple/delete-1-vertex/x3").selection.estimator
     'simple'
+    >>> settings_named("zinc/gin/my_file:Weigher-imle/mark-1-vertex/x2").selection.weigher
+    'my_file:Weigher'
     >>> settings = settings_named("data/mols.csv/gin/imle/delete-1-vertex/x3")
     >>> settings.data.dataset, settings.name
     ('data/mols.csv', 'mols.csv/gin/imle/delete-1-vertex/x3')
@@ -114,8 +116,8 @@ def settings_named(key: str) -> Settings:
         weigher = "learned"
         if estimator in WEIGHERS and estimator != "random":
             weigher, estimator = estimator, "fixed"
-        elif estimator.startswith("prior-"):
-            weigher, estimator = "prior", estimator.removeprefix("prior-")
+        elif (first := estimator.partition("-"))[0] == "prior" or (":" in first[0] and first[2]):
+            weigher, _, estimator = first
         policy = Policy.of_slug(found["policy"], "all" if method == "all" else int(found["count"] or 1))
         settings = settings_for(
             dataset,
@@ -134,7 +136,7 @@ def settings_named(key: str) -> Settings:
 def settings_for(
     dataset: str,
     policy: str = "",
-    estimator: str = "imle",
+    estimator: str | None = None,
     *,
     downstream: str = "gin",
     auxiliary: bool = True,
@@ -149,7 +151,8 @@ def settings_for(
     policy
         The policy in one line; empty for the whole graph.
     estimator
-        The gradient estimator, by name or as ``module:name``.
+        The gradient estimator, by name or as ``module:name``; by default straight-through for the few-marks
+        networks, otherwise the paper's I-MLE.
     downstream
         The downstream network: ``"gin"``, ``"gcn"``, ``"pna"``, on ZINC also ``"ds-gnn"``, or an
         architecture, by name or as ``module:name``.
@@ -167,6 +170,8 @@ def settings_for(
     >>> settings_for("zinc", "mark 1 vertex x 2", "simple", downstream="few-marks", weigher="prior").name
     'zinc/few-marks/prior-simple/mark-1-vertex/x2'
     """
+    modern = downstream in FEW_MARKS
+    estimator = estimator or ("straight-through" if modern else "imle")
     changes: dict[str, Any] = {
         f"{section}.{key}": value
         for section, values in _protocol(dataset, downstream).items()
@@ -174,7 +179,6 @@ def settings_for(
     }
     changes |= {"data.dataset": dataset, "selection.policy": policy, "selection.estimator": estimator}
     changes["selection.weigher"] = weigher
-    modern = downstream in FEW_MARKS
     if modern and estimator == "random":
         changes["selection.samples"] = 5
     if dataset == "qm9" and not policy:
@@ -189,6 +193,20 @@ def settings_for(
     return settings.changed({"name": key_of(settings, downstream)})
 
 
+def default_settings(path: str) -> Settings:
+    """The settings for a file of your own when nothing else is said.
+
+    The whole graph and two marks, chosen by a centrality and what straight-through learns to add to it;
+    centrality as input; training stops when validation no longer improves.
+
+    >>> settings = default_settings("data/mols.csv")
+    >>> settings.selection.policy, settings.selection.weigher, settings.data.encodings
+    ('mark 1 vertex x 2 distinct', 'prior', ['cse:16'])
+    """
+    settings = settings_for(path, "mark 1 vertex x 2 distinct", downstream="few-marks", weigher="prior")
+    return settings.changed({"training.batch_size": 32, "training.patience": 30})
+
+
 def key_of(settings: Settings, downstream: str = "gin") -> str:
     """A readable key of settings: dataset, network, method, policy and number of subgraphs."""
     choice, dataset = settings.selection, settings.data.dataset.rstrip("/").rsplit("/", 1)[-1]
@@ -197,9 +215,10 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     policy = Policy.parse(choice.policy)
     method: str = "all" if policy.count == "all" else choice.estimator
     if policy.count != "all" and choice.weigher != "learned":
-        method = f"prior-{choice.estimator}" if choice.weigher == "prior" else choice.weigher
+        fixed = choice.weigher in WEIGHERS and choice.weigher != "prior"
+        method = choice.weigher if fixed else f"{choice.weigher}-{choice.estimator}"
     paper = downstream not in FEW_MARKS
-    learned = choice.weigher in ("learned", "prior") and choice.estimator not in ("random", "fixed")
+    learned = method != choice.weigher and choice.estimator not in ("random", "fixed")
     if policy.count != "all" and learned and choice.auxiliary == "none" and paper:
         method += "-no-auxiliary"
     count = "" if policy.count == "all" else f"/x{policy.count}"

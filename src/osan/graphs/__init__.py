@@ -14,11 +14,13 @@ from osan.graphs.molecules import from_smiles
 from osan.graphs.networkx import from_networkx, to_networkx
 from osan.graphs.pairs import Pair, all_pairs
 from osan.graphs.pyg import from_pyg, to_pyg
+from osan.graphs.small import all_graphs
 
 __all__ = [
     "Graph",
     "GraphLike",
     "Pair",
+    "all_graphs",
     "all_pairs",
     "as_graph",
     "backbone_pair",

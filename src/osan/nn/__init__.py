@@ -27,9 +27,11 @@ from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork, ego_network
 from osan.nn.network import OSAN, osan
 from osan.nn.norm import BagBatchNorm
+from osan.nn.normalized import Normalized
 from osan.nn.output import Output
 from osan.nn.paper import paper_network
 from osan.nn.pooling import POOLS, Pool
+from osan.nn.sharing import set_sharing
 from osan.nn.stack import Stack
 from osan.nn.structure import Encoding, WithEncoding
 from osan.nn.upstream import Upstream
@@ -51,6 +53,7 @@ __all__ = [
     "Encoding",
     "FixedBags",
     "InitialFeatures",
+    "Normalized",
     "Numerical",
     "OnSubgraphs",
     "Output",
@@ -80,5 +83,6 @@ __all__ = [
     "osan",
     "paper_network",
     "reconstruction_gnn",
+    "set_sharing",
     "views",
 ]

@@ -180,23 +180,27 @@ class InitialFeatures(Module):
             return self.constant.expand(batch.num_nodes, -1)  # type: ignore[union-attr]
         return encoded_vertices(self.vertex_encoder, batch, "vertex_encoder", self.width)
 
-    def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
-        """Shape ``[copies, width]``."""
-        self._check(bag)
+    def forward(self, batch: Data, bag: SubgraphBag, copies: Tensor | None = None) -> Tensor:
+        """Shape ``[copies, width]``; of the given copies only, if some are given."""
+        self.check(bag)
         vertices = self.vertices(batch)
-        h = vertices.index_select(0, bag.vertex)
+
+        def of(values: Tensor) -> Tensor:
+            return values if copies is None else values.index_select(0, copies)
+
+        h = vertices.index_select(0, of(bag.vertex))
         if self.types is not None and self.labels is not None:
-            h = h + self.types(ordered_atomic_types(batch, bag).to(h.dtype))
-            h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, bag.subgraph)
+            h = h + self.types(of(ordered_atomic_types(batch, bag)).to(h.dtype))
+            h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
         if self.mark is not None:
-            h = h + membership(bag).to(h.dtype)[:, None] * self.mark
+            h = h + of(membership(bag)).to(h.dtype)[:, None] * self.mark
         if self.rows is not None:
-            h = h + self.rows(rank_rows(bag, self.num_ranks, h.dtype))
+            h = h + self.rows(of(rank_rows(bag, self.num_ranks, h.dtype)))
         if self.ranks is not None:
-            h = h + self.ranks(ranks_of(bag, self.num_ranks))
+            h = h + self.ranks(of(ranks_of(bag, self.num_ranks)))
         return h
 
-    def _check(self, bag: SubgraphBag) -> None:
+    def check(self, bag: SubgraphBag) -> None:
         """Refuse a bag with marks or ranks that this network would ignore, or without the tuples it needs."""
         if self.types is not None and tuples_of(bag).size(1) != self.k:
             raise OsanError(

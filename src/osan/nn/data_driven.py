@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -10,9 +10,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
+from osan.bags import SubgraphBag
 from osan.bags.choice import Agg, inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
+from osan.nn.ignored import warn_if_ignored
 from osan.nn.output import Output
 from osan.selection import (
     Estimator,
@@ -22,6 +24,7 @@ from osan.selection import (
     Randomness,
     Selected,
     Selection,
+    agreement,
     all_subgraphs,
     auxiliary_loss,
     make_noise,
@@ -29,6 +32,7 @@ from osan.selection import (
 )
 from osan.selection.auxiliary import AuxiliaryLoss, resolve_auxiliary
 from osan.selection.noise import Distribution
+from osan.selection.select import Weigh
 from osan.words import Deleted
 
 Combine = Literal["mean", "vote"]
@@ -49,7 +53,8 @@ class DataDrivenOSAN(nn.Module):
     ----------
     upstream
         Any module from a batch to weights, e.g. :class:`osan.nn.Upstream`; ``None`` with the ``Random``
-        estimator and with policies ``x all``.
+        estimator and with policies ``x all``. For policies ``in turn`` it is called again before every
+        further draw, as ``upstream(batch, so_far)``; see :class:`osan.nn.Upstream`.
     downstream
         Called with a batch and a bag, returns the prediction. Wrap a model that takes only a batch in
         :class:`osan.nn.OnSubgraphs`. While gradients are on, removed copies stay in the bag with weight 0. A
@@ -63,12 +68,22 @@ class DataDrivenOSAN(nn.Module):
         Loss for diversity and its factor: ``"cosine"`` (the paper's main text), ``"uniform"`` (its appendix,
         and the authors' code), or a custom function ``(choice [elements, m], ground) -> [graphs]`` or its
         ``"module:name"``.
+    bar
+        Share of the elements of each graph that are barred from choice in a training step; see
+        :class:`osan.selection.Selection`.
     samples, seed, evaluation_noise, combine
         Evaluation: number R of samples, seed, noise (that of training by default) and whether predictions are
         averaged (``"mean"``) or vote for classes (``"vote"``). A vote gives the share of votes of each class;
-        with a single column the share of the positive class minus 1/2.
+        with a single column the share of the positive class minus 1/2. Without noise (``"none"``) samples
+        differ in ties only, so one is enough; equal samples are computed once.
     deleted, whole_graph, agg
         See :func:`osan.bags.from_choice`.
+
+    Attributes
+    ----------
+    noise_factor
+        What the scale of the noise is multiplied by in training, 1 at first. Lower it from epoch to epoch to
+        let the noise fade; evaluation has a noise of its own.
 
     Examples
     --------
@@ -94,6 +109,7 @@ class DataDrivenOSAN(nn.Module):
         estimator: Estimator | type[Estimator] | str | None = None,
         noise: Noise | Distribution | str | None = None,
         temperature: float = 1.0,
+        bar: float = 0.0,
         auxiliary: AuxiliaryLoss | str | None = None,
         auxiliary_weight: float = 1.0,
         samples: int = 5,
@@ -112,7 +128,8 @@ class DataDrivenOSAN(nn.Module):
                 f"model of graphs as OnSubgraphs({name}(...))"
             )
         self.upstream, self.downstream = upstream, downstream
-        self.selection = Selection(policy, estimator, noise, temperature=temperature)
+        self.selection = Selection(policy, estimator, noise, temperature=temperature, bar=bar)
+        self.noise_factor = 1.0
         self.checked_downstream = False  # whether predictions depend on the choice, at the first call
         if auxiliary is not None:
             resolve_auxiliary(auxiliary)
@@ -123,6 +140,12 @@ class DataDrivenOSAN(nn.Module):
             raise OsanError(
                 "upstream: expected a module from a batch to weights, got None; only the Random estimator "
                 "and policies 'x all' need none"
+            )
+        in_turn = self.policy.channels == "in turn" and self.policy.count != 1
+        if in_turn and upstream is not None and not takes(upstream, "batch", "so_far"):
+            raise OsanError(
+                f"upstream: expected a module that is called with a batch and the choices so far for policy "
+                f"{str(self.policy)!r}, got {type(upstream).__name__}; use 'distinct' instead of 'in turn'"
             )
         self.auxiliary, self.auxiliary_weight = auxiliary, auxiliary_weight
         self.samples, self.seed, self.combine = samples, seed, combine
@@ -141,12 +164,17 @@ class DataDrivenOSAN(nn.Module):
         """Whether the choice of subgraphs is learned, so that there are weights to train."""
         return self.policy.count != "all" and self.selection.estimator.learns
 
-    def weigh(self, batch: Data, problem: Problem) -> Tensor:
-        """The weights of a batch; zeros without an upstream network."""
+    @property
+    def training_noise(self) -> Noise:
+        """The noise of training with its present scale."""
+        return self.selection.noise.scaled(self.noise_factor)
+
+    def weigh(self, batch: Data, problem: Problem, so_far: Tensor | None = None) -> Tensor:
+        """The weights of a batch, given the choices so far if any; zeros without an upstream network."""
         if self.upstream is None:
             rows = problem.ground.num_rows
             return torch.zeros(rows, self.policy.columns, device=batch.edge_index.device)
-        weights: Tensor = self.upstream(batch)
+        weights: Tensor = self.upstream(batch) if so_far is None else self.upstream(batch, so_far)
         if weights.dim() != 2 or weights.size(1) != self.policy.columns:
             wanted = (
                 "1 column" if self.policy.in_sequence else f"{self.policy.count} columns, one per subgraph"
@@ -169,21 +197,40 @@ class DataDrivenOSAN(nn.Module):
             bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
             return Output(self.downstream(batch, bag), (bag,), estimator=estimator)
         problem = problem_for(self.policy, batch)
-        weights = self.weigh(batch, problem)
-        selected: tuple[Selected, ...] = (
-            (self.selection(batch, weights, problem=problem),)
-            if self.training
-            else self._sample(batch, problem, weights, self.samples)
-        )
-        look: dict[str, Any] = {"deleted": self.deleted, "whole_graph": self.whole_graph, "agg": self.agg}
-        bags = tuple(one.problem.bag(batch, one.choice, **look) for one in selected)
-        each = tuple(self.downstream(batch, bag) for bag in bags)
+        first = self.weigh(batch, problem)
+        selected: tuple[Selected, ...]
+        if self.training:
+            weigh = self._in_turn(batch, problem, first)
+            selected = (self.selection(batch, weigh, noise=self.training_noise, problem=problem),)
+        else:
+            selected = self._sample(batch, problem, first, self.samples)
+        bags, each = self._look(batch, selected)
         prediction = self._combine(each)
         if self.training and not self.checked_downstream:
             self.checked_downstream = True
-            _warn_if_ignored(prediction, selected[0].choice)
+            warn_if_ignored(prediction, selected[0].choice)
         diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
-        return Output(prediction, bags, weights, selected, each, estimator, diversity)
+        return Output(prediction, bags, _joined(selected), selected, each, estimator, diversity)
+
+    def _in_turn(self, batch: Data, problem: Problem, first: Tensor) -> Tensor | Weigh:
+        """The weights of the first draw and, for policies in turn, how to get those of the others."""
+        if self.policy.channels != "in turn" or self.upstream is None:
+            return first
+        return lambda so_far: first if so_far.size(1) == 0 else self.weigh(batch, problem, so_far)
+
+    def _look(
+        self, batch: Data, selected: tuple[Selected, ...]
+    ) -> tuple[tuple[SubgraphBag, ...], tuple[Tensor, ...]]:
+        """The bag of each sample and its prediction; without noise, equal samples are computed once."""
+        look: dict[str, Any] = {"deleted": self.deleted, "whole_graph": self.whole_graph, "agg": self.agg}
+        silent = not self.training and self.evaluation_noise.silent
+        first: list[int] = []
+        for number, one in enumerate(selected):
+            earlier = range(number) if silent else ()
+            first.append(next((i for i in earlier if selected[i].choice.equal(one.choice)), number))
+        bags = {i: selected[i].problem.bag(batch, selected[i].choice, **look) for i in sorted(set(first))}
+        each = dict(zip(bags, predictions(self.downstream, batch, list(bags.values())), strict=True))
+        return tuple(bags[i] for i in first), tuple(each[i] for i in first)
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """How often each vertex or edge is part of a subgraph, over samples of the evaluation noise.
@@ -207,7 +254,10 @@ class DataDrivenOSAN(nn.Module):
         return explanation
 
     def draw(self, batch: Data, samples: int) -> tuple[Tensor, tuple[Selected, ...]]:
-        """The weights of a batch and samples of its choices, without running the downstream network."""
+        """The weights of a batch and samples of its choices, without running the downstream network.
+
+        In turn, the weights of later draws depend on the earlier ones; they are those of the first sample.
+        """
         _check_samples(samples)
         if self.policy.count == "all":
             raise OsanError(
@@ -219,14 +269,38 @@ class DataDrivenOSAN(nn.Module):
         self.eval()
         try:
             with torch.no_grad():
-                weights = self.weigh(batch, problem)
-                return weights, self._sample(batch, problem, weights, samples)
+                selected = self._sample(batch, problem, self.weigh(batch, problem), samples)
+                return _joined(selected), selected
         finally:
             self.train(training)
 
-    def _sample(self, batch: Data, problem: Problem, weights: Tensor, samples: int) -> tuple[Selected, ...]:
+    def agreement(self, batch: Data, out: Output) -> tuple[Tensor, Tensor]:
+        """How much two samples agree under the noise of *training*: whether a preference has been learned.
+
+        Parameters
+        ----------
+        batch, out
+            A batch and the output for it, in evaluation mode.
+
+        Returns
+        -------
+        tuple[Tensor, Tensor]
+            Numerator and denominator of Cohen's kappa (:func:`osan.selection.agreement`), summed over graphs
+            and subgraphs. Sum them over batches before you divide.
+        """
+        selected, noise = out.selected, self.training_noise
+        if len(selected) < 2 or noise != self.evaluation_noise:
+            problem, weights = selected[0].problem, selected[0].weights[0]
+            selected = self._sample(batch, problem, weights, 2, noise)
+        excess, most = agreement([one.touched for one in selected], selected[0].problem.ground)
+        return excess.sum(), most.sum()
+
+    def _sample(
+        self, batch: Data, problem: Problem, first: Tensor, samples: int, noise: Noise | None = None
+    ) -> tuple[Selected, ...]:
+        weights = self._in_turn(batch, problem, first)
         randomness = Randomness.of(batch, self.seed)
-        noise = self.evaluation_noise
+        noise = self.evaluation_noise if noise is None else noise
         return tuple(
             self.selection(batch, weights, randomness.repeat(sample), noise, problem)
             for sample in range(samples)
@@ -249,29 +323,20 @@ class DataDrivenOSAN(nn.Module):
         return torch.stack(votes).to(predictions[0].dtype).mean(0)
 
 
+def _joined(selected: tuple[Selected, ...]) -> Tensor:
+    """The weights of the first sample, one column for each draw that has weights of its own."""
+    weights = selected[0].weights
+    return weights[0] if len(weights) == 1 else torch.cat(weights, dim=1)
+
+
+def predictions(network: nn.Module, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
+    """The predictions of a network for each of several bags, together if it can do that."""
+    together: Any = getattr(network, "each", None)
+    if callable(together) and len(bags) > 1:
+        return together(batch, bags)  # type: ignore[no-any-return]
+    return tuple(network(batch, bag) for bag in bags)
+
+
 def _check_samples(samples: int) -> None:
     if samples < 1:
         raise OsanError(f"samples: expected at least 1, got {samples!r}")
-
-
-@torch.compiler.disable
-def _warn_if_ignored(prediction: Tensor, choice: Tensor) -> None:
-    """Warn if no gradient flows from the prediction back to the choice."""
-    goal = choice.grad_fn
-    if goal is None:
-        return
-    waiting: list[Any] = [prediction.grad_fn]
-    seen: set[Any] = {None}
-    while waiting:
-        node = waiting.pop()
-        if node is goal:
-            return
-        if node not in seen:
-            seen.add(node)
-            waiting += [before for before, _ in node.next_functions]
-    warnings.warn(
-        "downstream: the prediction does not depend on which subgraphs are chosen, so the upstream network "
-        "learns nothing; use bag.weight and bag.edge_weight (or marks), as osan.nn.convolve, osan.nn.Pool "
-        "and osan.nn.OnSubgraphs do",
-        stacklevel=3,
-    )

@@ -49,7 +49,16 @@ class EdgeRows:
 
 def edge_rows(batch: Data, bag: SubgraphBag) -> EdgeRows:
     """The edge features of a batch for the copied edges of a bag."""
-    attributes = getattr(batch, "edge_attr", None)
+    attributes = attributes_of(batch)
+    if attributes.is_floating_point():
+        return EdgeRows(attributes, bag.edge)
+    rows, inverse = unique_rows(attributes[:, None] if attributes.dim() == 1 else attributes)
+    return EdgeRows(rows, inverse[bag.edge])
+
+
+def attributes_of(batch: Data) -> Tensor:
+    """The edge features of a batch; an error if it has none, or not one row per edge."""
+    attributes: Tensor | None = getattr(batch, "edge_attr", None)
     if attributes is None:
         raise OsanError(
             f"batch.edge_attr: expected one row of features for each of {batch.num_edges} edges, got none"
@@ -59,10 +68,7 @@ def edge_rows(batch: Data, bag: SubgraphBag) -> EdgeRows:
             f"batch.edge_attr: expected {batch.num_edges} rows, one per edge, "
             f"got shape {list(attributes.shape)}"
         )
-    if attributes.is_floating_point():
-        return EdgeRows(attributes, bag.edge)
-    rows, inverse = unique_rows(attributes[:, None] if attributes.dim() == 1 else attributes)
-    return EdgeRows(rows, inverse[bag.edge])
+    return attributes
 
 
 def unique_rows(table: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,74 +17,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.compiled import njit
+from osan.compiled import one_thread, threads
+from osan.nn import message_kernels as kernels
 from osan.nn.second_order import differentiable_gradients
 
-
-@njit(cache=True, nogil=True)
-def _forward(out, h, source, target, feature, index, weight):  # type: ignore[no-untyped-def]
-    width = h.shape[1]
-    zero = h.dtype.type(0)
-    for e in range(source.shape[0]):
-        u, v = source[e], target[e]
-        if feature is None:
-            if weight is None:
-                for j in range(width):
-                    out[v, j] += h[u, j]
-            else:
-                w = weight[e]
-                for j in range(width):
-                    out[v, j] += w * h[u, j]
-        else:
-            f = index[e]
-            if weight is None:
-                for j in range(width):
-                    out[v, j] += max(h[u, j] + feature[f, j], zero)
-            else:
-                w = weight[e]
-                for j in range(width):
-                    out[v, j] += w * max(h[u, j] + feature[f, j], zero)
-
-
-# The compiler may reorder sums: only then does it vectorize the dot product for the weight.
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _backward(  # type: ignore[no-untyped-def]
-    gradient, h, source, target, feature, index, weight, to_h, to_feature, to_weight
-):
-    width = h.shape[1]
-    zero = h.dtype.type(0)
-    for e in range(source.shape[0]):
-        u, v = source[e], target[e]
-        if feature is None:
-            if weight is None:
-                for j in range(width):
-                    to_h[u, j] += gradient[v, j]
-            else:
-                w = weight[e]
-                for j in range(width):
-                    to_h[u, j] += w * gradient[v, j]
-                total = zero
-                for j in range(width):
-                    total += gradient[v, j] * h[u, j]
-                to_weight[e] = total
-        else:
-            f = index[e]
-            if weight is None:
-                for j in range(width):
-                    g = gradient[v, j] if h[u, j] + feature[f, j] > zero else zero
-                    to_h[u, j] += g
-                    to_feature[f, j] += g
-            else:
-                w = weight[e]
-                for j in range(width):
-                    g = w * gradient[v, j] if h[u, j] + feature[f, j] > zero else zero
-                    to_h[u, j] += g
-                    to_feature[f, j] += g
-                total = zero
-                for j in range(width):
-                    message = h[u, j] + feature[f, j]
-                    total += gradient[v, j] * message if message > zero else zero
-                to_weight[e] = total
+# With fewer numbers than this, a second thread takes longer to start than it saves.
+SMALL = 1 << 14
 
 
 def _array(tensor: Tensor | None) -> Any:
@@ -120,8 +58,18 @@ class _SumOfMessages(torch.autograd.Function):
         row: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(h, feature, weight, own, edge_index, index, row)
-        out = ((h if row is None else h.index_select(0, row)) * own).contiguous()
-        _forward(out.numpy(), _array(h), *_array(edge_index), *map(_array, (feature, index, weight)))
+        rows = len(h) if row is None else len(row)
+        ctx.blocks = kernels.edge_blocks(edge_index, len(h), rows)
+        source, target, (order, begin) = ctx.blocks.source, ctx.blocks.target, ctx.blocks.forward
+        if row is None:
+            out = torch.empty_like(h, memory_format=torch.contiguous_format)
+        else:
+            out = (h.index_select(0, row) * own).contiguous()
+        arrays = map(_array, (feature, index, weight))
+        with one_thread(h.size(1) * (rows + len(source)) < SMALL):
+            kernels.forward(
+                out.numpy(), _array(h), source, target, *arrays, order, begin, own.item(), row is None
+            )
         return out
 
     @staticmethod
@@ -132,25 +80,57 @@ class _SumOfMessages(torch.autograd.Function):
             found = differentiable_gradients(composed, (h, feature, weight, own), gradient)
             return *found, None, None, None
         gradient = gradient.contiguous()
-        to_h = gradient * own
-        if row is not None:
-            to_h = torch.zeros_like(h, memory_format=torch.contiguous_format).index_add_(0, row, to_h)
-        # In rows, whatever the strides of the inputs: the loop below writes into these arrays.
-        to_feature, to_weight = (
-            None if t is None else torch.zeros_like(t, memory_format=torch.contiguous_format)
-            for t in (feature, weight)
-        )
-        _backward(
-            _array(gradient),
-            _array(h),
-            *_array(edge_index),
-            *map(_array, (feature, index, weight, to_h, to_feature, to_weight)),
-        )
+        # In rows, whatever the strides of the inputs: the loops write into these arrays.
+        if row is None:
+            to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
+        else:
+            to_h = torch.zeros_like(h, memory_format=torch.contiguous_format)
+            to_h.index_add_(0, row, gradient * own)
+        needs = dict(zip(("feature", "weight", "own"), ctx.needs_input_grad[1:4], strict=True))
+        to_weight = torch.empty(weight.shape, dtype=h.dtype) if needs["weight"] else None
+        source = ctx.blocks.source
+        with one_thread(h.size(1) * (len(h) + len(source)) < SMALL):
+            to_feature = _backward(ctx, gradient, to_h, to_weight, needs["feature"])
         to_own = None
-        if ctx.needs_input_grad[3]:
+        if needs["own"]:
             rows = h if row is None else h.index_select(0, row)
             to_own = torch.dot(gradient.flatten(), rows.flatten()).view(own.shape)
         return to_h, to_feature, to_weight, to_own, None, None, None
+
+
+def _backward(
+    ctx: Any, gradient: Tensor, to_h: Tensor, to_weight: Tensor | None, wanted: bool
+) -> Tensor | None:
+    """Write the gradients of rows and weights; return that of the features if it is wanted."""
+    h, feature, weight, own, _, index, row = ctx.saved_tensors
+    blocks = ctx.blocks
+    order, begin = blocks.backward
+    given = (_array(gradient), _array(h), blocks.source, blocks.target)
+    parts, apart = None, False
+    if wanted:
+        # Few rows of features: one table per block, added up at the end. Many: one table, which one thread
+        # fills along the way, and several fill row by row in a pass of its own, in the same order.
+        few = len(feature) * kernels.REPEATS <= len(blocks.source)
+        apart = not few and threads() > 1
+        parts = torch.zeros(kernels.BLOCKS if few else 1, *feature.shape, dtype=h.dtype)
+    kernels.backward(
+        *given,
+        *map(_array, (feature, index, weight)),
+        order,
+        begin,
+        own.item(),
+        row is None,
+        to_h.numpy(),
+        None if parts is None or apart else parts.numpy(),
+        _array(to_weight),
+    )
+    if parts is None:
+        return None
+    if apart:
+        grouped, first = kernels.sorted_by(order, _array(index), len(feature))
+        arrays = map(_array, (feature, weight))
+        kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy())
+    return parts[0].clone() if len(parts) > 1 else parts[0]
 
 
 @torch.compiler.disable  # numba's loops cannot be traced

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Unpack
 
 import torch
@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, whole_graphs
 from osan.bags.layout import graph_index
+from osan.bags.union import joined
 from osan.errors import OsanError
 from osan.nn.admission import LearnedAdmission
 from osan.nn.atomic import InitialFeatures
@@ -30,6 +31,7 @@ from osan.nn.options import (
     checked,
 )
 from osan.nn.pooling import Pool
+from osan.nn.sharing import SharedRows, Sharing, shared_rows
 from osan.nn.stack import Stack
 
 
@@ -120,6 +122,7 @@ class OSAN(Module):
         self.alongside = alongside
         self.head = head
         self.admission: Any = admission
+        self.sharing: Sharing = "auto"
 
     @property
     def width(self) -> int:
@@ -133,11 +136,61 @@ class OSAN(Module):
     def embed(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """What the head sees: one row per graph, or per vertex."""
         bag.check(batch)
+        shared = self._shared(batch, bag)
+        if shared is not None:
+            return self._alongside(batch, self._embed_shared(batch, shared, [bag]))[0]
         h = self.stack(self.initial(batch, bag), batch, bag)
         admitted = self._admitted(batch, bag)
         order = self._per_vertex if self.aggregation == "per-vertex" else self._per_subgraph
-        out = order(batch, bag, h, admitted)
-        return out if self.alongside is None else torch.cat((out, self.alongside(batch)), dim=1)
+        return self._alongside(batch, [order(batch, bag, h, admitted)])[0]
+
+    def each(self, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
+        """Predictions for several bags of a batch; in evaluation mode, what they have in common is shared."""
+        if len(bags) > 1 and not self.training and self.sharing != "off":
+            for bag in bags:
+                bag.check(batch)
+            shared = self._shared(batch, joined(bags))
+            if shared is not None:
+                rows = self._alongside(batch, self._embed_shared(batch, shared, bags))
+                return tuple(self.head(torch.cat(rows)).chunk(len(bags)))
+        return tuple(self(batch, bag) for bag in bags)
+
+    def _alongside(self, batch: Data, rows: list[Tensor]) -> list[Tensor]:
+        if self.alongside is None:
+            return rows
+        plain = self.alongside(batch)
+        return [torch.cat((row, plain), dim=1) for row in rows]
+
+    def _shared(self, batch: Data, bag: SubgraphBag) -> SharedRows | None:
+        if self.sharing == "off" or isinstance(self.admission, Module):
+            return None  # a learned admission needs the gradient of each copy
+        if self.level == "vertex" and self.aggregation == "per-subgraph":
+            return None  # every copy is pooled beside its subgraph
+        return shared_rows(self.initial, self.stack, batch, bag)
+
+    def _embed_shared(self, batch: Data, shared: SharedRows, bags: Sequence[SubgraphBag]) -> list[Tensor]:
+        """One tensor for each bag; ``shared`` is made from all of them together."""
+        bag, h = shared.bag, shared.run(self.initial, self.stack, batch)
+        admitted, sizes = self._admitted(batch, bag), [each.num_subgraphs for each in bags]
+        if self.aggregation == "per-vertex":
+            count, index = bag.num_vertices, bag.vertex
+            if len(bags) > 1:
+                sample = torch.repeat_interleave(torch.tensor(sizes))
+                index = index + count * sample[bag.subgraph]
+            weight = _product(bag.weight, admitted)
+            vertices = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi).split(count)
+            if self.outer is None:
+                return list(vertices)
+            graph = graph_index(batch)[0]
+            return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
+        assert self.outer is not None
+        subgraphs = shared.pooled(self.inner, h, bag.subgraph, bag.num_subgraphs, bag.weight, self.phi)
+        weight = self._admitted_subgraphs(bag, admitted)
+        weights = [None] * len(bags) if weight is None else weight.split(sizes)
+        return [
+            self.outer(rows, each.graph, each.num_graphs, some)
+            for rows, each, some in zip(subgraphs.split(sizes), bags, weights, strict=True)
+        ]
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:
         if self.admission is None:
@@ -157,17 +210,22 @@ class OSAN(Module):
         return self.outer(vertices, graph_index(batch)[0], bag.num_graphs)
 
     def _per_subgraph(self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None) -> Tensor:
-        subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)
-        weight = None
-        if admitted is not None:
-            some = admitted if bag.weight is None else admitted * bag.weight
-            weight = some.new_zeros(bag.num_subgraphs).scatter_reduce(0, bag.subgraph, some, "amax")
+        weight = self._admitted_subgraphs(bag, admitted)
         assert self.outer is not None
+        subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)
         if self.level == "graph":
             return self.outer(self.phi(subgraphs), bag.graph, bag.num_graphs, weight)
         joined = torch.cat((h, subgraphs.index_select(0, bag.subgraph)), dim=1)
         weight = _product(bag.weight, None if weight is None else weight[bag.subgraph])
         return self.outer(self.phi(joined), bag.vertex, bag.num_vertices, weight)
+
+    @staticmethod
+    def _admitted_subgraphs(bag: SubgraphBag, admitted: Tensor | None) -> Tensor | None:
+        """The subgraphs that some vertex admits, as weights."""
+        if admitted is None:
+            return None
+        some = admitted if bag.weight is None else admitted * bag.weight
+        return some.new_zeros(bag.num_subgraphs).scatter_reduce(0, bag.subgraph, some, "amax")
 
 
 class PlainNetwork(Module):
@@ -184,11 +242,16 @@ class PlainNetwork(Module):
     def __init__(self, initial: Module, stack: Module, readout: Module | None) -> None:
         super().__init__()
         self.initial, self.stack, self.readout = initial, stack, readout
+        self.sharing: Sharing = "auto"
 
     def forward(self, batch: Data) -> Tensor:
         """One row per graph, or per vertex."""
         whole = whole_graphs(batch)
-        h = self.stack(self.initial(batch, whole), batch, whole)
+        shared = None if self.sharing == "off" else shared_rows(self.initial, self.stack, batch, whole)
+        if shared is None:
+            h = self.stack(self.initial(batch, whole), batch, whole)
+        else:
+            h = shared.full(shared.run(self.initial, self.stack, batch))
         return h if self.readout is None else self.readout(h, whole.subgraph, whole.num_graphs)
 
 

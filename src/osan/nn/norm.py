@@ -21,14 +21,15 @@ import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d, Module
 
-from osan.compiled import njit
+from osan.compiled import one_thread, threads
 from osan.errors import OsanError
+from osan.nn import norm_kernels as kernels
 from osan.nn.second_order import differentiable_gradients
 
 Activation = Callable[[Tensor], Tensor]
 
-# So many rows stay in the innermost cache between two passes, and their sums lose little to rounding.
-_BLOCK = 32
+# With fewer numbers than this, a second thread takes longer to start than it saves.
+SMALL = 1 << 14
 
 
 def activated(h: Tensor, activation: Activation) -> Tensor:
@@ -49,7 +50,6 @@ class BagBatchNorm(BatchNorm1d):
     [-0.9999949932098389, 0.9999949932098389]
     """
 
-    @torch.compiler.disable  # numba's loops cannot be traced
     def forward(self, h: Tensor, count: Tensor | None = None, activation: Activation | None = None) -> Tensor:
         """Normalize ``h`` of shape ``[rows, width]``.
 
@@ -59,6 +59,7 @@ class BagBatchNorm(BatchNorm1d):
         return normalized(self, h, count, activation)
 
 
+@torch.compiler.disable  # numba's loops cannot be traced
 def normalized(
     norm: BatchNorm1d, h: Tensor, count: Tensor | None = None, activation: Activation | None = None
 ) -> Tensor:
@@ -137,7 +138,8 @@ def _statistics(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float]
 
 def _statistics_compiled(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float] | None:
     """The same without gradients; :class:`_Normalized` knows how the statistics depend on its input."""
-    mean, variance, copies = _moments(_array(h), _counts(h, count))
+    with one_thread(h.numel() < SMALL):
+        mean, variance, copies = kernels.moments(_array(h), _counts(h, count), threads())
     return (torch.from_numpy(mean), torch.from_numpy(variance), copies) if copies >= 2 else None
 
 
@@ -176,7 +178,9 @@ class _Normalized(torch.autograd.Function):
         ctx.save_for_backward(h, weight, bias, count, mean, variance)
         ctx.rest = (copies, eps, 0.0 if relu else -np.inf)
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
-        _forward(out.numpy(), *map(_array, (h, weight, bias, mean, variance)), *ctx.rest[1:])
+        with one_thread(h.numel() < SMALL):
+            given = map(_array, (h, weight, bias, mean, variance))
+            kernels.forward(out.numpy(), *given, *ctx.rest[1:], threads())
         return out
 
     @staticmethod
@@ -188,8 +192,11 @@ class _Normalized(torch.autograd.Function):
             found = differentiable_gradients(composed, (h, weight, bias), gradient)
             return *found, *nothing
         to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
-        given = map(_array, (gradient, h, weight, bias, mean, variance))
-        to_weight, to_bias = _backward(to_h.numpy(), *given, _counts(h, count), *ctx.rest)
+        with one_thread(h.numel() < SMALL):
+            given = map(_array, (gradient, h, weight, bias, mean, variance))
+            to_weight, to_bias = kernels.backward(
+                to_h.numpy(), *given, _counts(h, count), *ctx.rest, threads()
+            )
         return to_h, torch.from_numpy(to_weight), torch.from_numpy(to_bias), *nothing
 
 
@@ -202,88 +209,3 @@ def _counts(h: Tensor, count: Tensor | None) -> Any:
     if count is None:
         return np.ones(len(h), dtype=np.bool_)
     return _array(count if count.dtype == torch.bool else count.to(h.dtype))
-
-
-@njit(cache=True, nogil=True)
-def _moments(h, count):  # type: ignore[no-untyped-def]
-    """Mean, variance and number of the copies, joined from blocks (Chan, Golub and LeVeque 1983)."""
-    rows, width = h.shape
-    mean, square, copies = np.zeros(width), np.zeros(width), 0.0
-    center, part = np.empty(width, h.dtype), np.empty(width, h.dtype)
-    for first in range(0, rows, _BLOCK):
-        last = min(first + _BLOCK, rows)
-        center[:] = 0
-        part[:] = 0
-        n = 0.0
-        for i in range(first, last):
-            # Booleans: the compiler knows that the factor is 1 here, and drops it.
-            if count[i]:
-                c = h.dtype.type(count[i])
-                n += c
-                for j in range(width):
-                    center[j] += c * h[i, j]
-        if n == 0:
-            continue
-        for j in range(width):
-            center[j] /= n
-        for i in range(first, last):
-            if count[i]:
-                c = h.dtype.type(count[i])
-                for j in range(width):
-                    part[j] += c * (h[i, j] - center[j]) ** 2
-        share = n / (copies + n)
-        for j in range(width):
-            step = center[j] - mean[j]
-            mean[j] += share * step
-            square[j] += part[j] + copies * share * step * step
-        copies += n
-    return mean.astype(h.dtype), (square / max(copies, 1.0)).astype(h.dtype), copies
-
-
-@njit(cache=True, nogil=True)
-def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
-    """Factor and summand that normalize, and the inverse deviation, from one formula in both directions."""
-    inverse = (1 / np.sqrt(variance + eps)).astype(weight.dtype)
-    scale = weight * inverse
-    return scale, bias - mean * scale, inverse
-
-
-@njit(cache=True, nogil=True)
-def _forward(out, h, weight, bias, mean, variance, eps, least):  # type: ignore[no-untyped-def]
-    scale, shift, _ = _affine(weight, bias, mean, variance, eps)
-    least = h.dtype.type(least)
-    for i in range(h.shape[0]):
-        for j in range(h.shape[1]):
-            value = h[i, j] * scale[j] + shift[j]
-            out[i, j] = least if value < least else value
-
-
-@njit(cache=True, nogil=True)
-def _backward(out, gradient, h, weight, bias, mean, variance, count, copies, eps, least):  # type: ignore[no-untyped-def]
-    scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
-    rows, width = h.shape
-    zero, least = h.dtype.type(0), h.dtype.type(least)
-    total, centered = np.zeros(width), np.zeros(width)
-    part, centered_part = np.empty(width, h.dtype), np.empty(width, h.dtype)
-    for first in range(0, rows, _BLOCK):
-        part[:] = 0
-        centered_part[:] = 0
-        for i in range(first, min(first + _BLOCK, rows)):
-            for j in range(width):
-                x, g = h[i, j], gradient[i, j]
-                g = g if x * scale[j] + shift[j] > least else zero
-                part[j] += g
-                centered_part[j] += g * (x - mean[j])
-        for j in range(width):
-            total[j] += part[j]
-            centered[j] += centered_part[j]
-    constant = (total / copies).astype(h.dtype)
-    slope = (centered * inverse * inverse / copies).astype(h.dtype)
-    for i in range(rows):
-        c = h.dtype.type(count[i])
-        for j in range(width):
-            x, g = h[i, j], gradient[i, j]
-            g = g if x * scale[j] + shift[j] > least else zero
-            common = c * (constant[j] + slope[j] * (x - mean[j]))
-            out[i, j] = scale[j] * (g - common)
-    return (centered * inverse).astype(h.dtype), total.astype(h.dtype)

@@ -49,6 +49,7 @@ class LayerOptions(SharingOptions, total=False):
 
     dropout: float
     residual: bool
+    shared_dropout: bool
 
 
 class ReadoutOptions(LayerOptions, total=False):

@@ -25,7 +25,7 @@ class Output:
         The bag that was used; in evaluation one per sample.
     weights
         The weights of the upstream network, shape ``[vertices, m]`` or ``[edges, m]``, with a single column
-        for ``x m distinct``; ``None`` without weights.
+        for ``x m distinct``; ``None`` without weights. For ``x m in turn`` those of the first sample.
     selected
         The choice behind each bag; empty if nothing is chosen.
     each

@@ -35,6 +35,8 @@ class Layer(Module):
         Whether a learned vector is added to the features of marked edges.
     norm, activation, dropout, residual
         What follows the layer.
+    shared_dropout
+        Whether copies that share a row share its dropout; otherwise no rows are shared in training.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Layer(Module):
         activation: Activation | None = torch.nn.functional.relu,
         dropout: float = 0.0,
         residual: bool = False,
+        shared_dropout: bool = False,
     ) -> None:
         super().__init__()
         self.conv = conv
@@ -56,6 +59,7 @@ class Layer(Module):
         self.edge_mark = Parameter(torch.randn(width)) if learned else None
         self.norm = BagBatchNorm(width) if norm else None
         self.activation, self.dropout, self.residual = activation, dropout, residual
+        self.shared_dropout = shared_dropout
 
     def forward(self, h: Tensor, view: View) -> Tensor:
         """Shape ``[rows in, width]`` to ``[rows out, width]``."""
@@ -102,6 +106,9 @@ class Stack(Module):
         Whether marked and unmarked neighbors are aggregated separately.
     norm, activation, dropout, residual
         What follows each layer.
+    shared_dropout
+        Whether copies with the same features so far, whatever the weights, also share their dropout. They can
+        then be computed once in training (see the page on sharing); otherwise each copy has its own dropout.
     last_activation
         Whether the last layer has the activation too.
     hidden, train_eps, degrees, towers
@@ -136,6 +143,7 @@ class Stack(Module):
         train_eps: bool = False,
         degrees: Tensor | None = None,
         towers: int = 1,
+        shared_dropout: bool = False,
     ) -> None:
         super().__init__()
         if isinstance(edge_encoder, Module) or not (edge_encoder is None or callable(edge_encoder)):
@@ -167,6 +175,7 @@ class Stack(Module):
                 activation=activation if last_activation or i + 1 < layers else None,
                 dropout=dropout,
                 residual=residual,
+                shared_dropout=shared_dropout,
             )
             for i, around in enumerate(each)
         )
@@ -188,12 +197,16 @@ class Stack(Module):
 
     def views(self, batch: Data, bag: SubgraphBag) -> Sequence[View]:
         """What each layer sees of a bag."""
+        self.check(bag)
+        return views(batch, bag, len(self.layers), edges=self.looks_at_edges)
+
+    def check(self, bag: SubgraphBag) -> None:
+        """Refuse a bag with marks on edges that no layer looks at."""
         if bag.edge_mark is not None and all(layer.edge_mark is None for layer in self.layers):
             raise OsanError(
                 "bag.edge_mark: expected no edge marks, since no layer of this network looks at them, got "
                 "some; build it with conv='gine', an edge_encoder and edge_mark=True"
             )
-        return views(batch, bag, len(self.layers), edges=self.looks_at_edges)
 
     def run(self, h: Tensor, views: Sequence[View]) -> Tensor:
         """Run each layer on its view, shape ``[rows in, width]`` to ``[rows out of the last, width]``."""

@@ -10,6 +10,8 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
 from osan.nn.encoders import as_encoder, encoded, encoded_vertices, warn_unseen
+from osan.nn.messages import sum_of_messages
+from osan.nn.norm import normalized
 from osan.nn.options import Encoder
 
 
@@ -39,6 +41,9 @@ class Upstream(nn.Module):
         ``out_channels``, that is its output width.
     layers
         Number of GCN layers.
+    in_turn
+        Whether to look at the subgraphs chosen so far, for policies ``in turn``: a learned vector is added to
+        the features of vertices that are selected, marked or deleted already, or are ends of such edges.
 
     Examples
     --------
@@ -59,6 +64,7 @@ class Upstream(nn.Module):
         edge_encoder: Encoder | None = None,
         model: nn.Module | None = None,
         layers: int = 3,
+        in_turn: bool = False,
     ) -> None:
         super().__init__()
         if count < 1 or width < 1 or layers < 1:
@@ -81,10 +87,22 @@ class Upstream(nn.Module):
             self.out: nn.Module = nn.Sequential(nn.Linear(ends, width), nn.ReLU(), nn.Linear(width, count))
         else:
             self.out = nn.Linear(features, count)
+        self.mark = nn.Parameter(torch.randn(width)) if in_turn else None
 
-    def forward(self, batch: Data) -> Tensor:
-        """Weights of shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index``."""
+    def forward(self, batch: Data, so_far: Tensor | None = None) -> Tensor:
+        """Weights of shape ``[vertices, m]``, or ``[edges, m]`` aligned with ``edge_index``.
+
+        Parameters
+        ----------
+        batch
+            The graphs.
+        so_far
+            What was selected, marked or deleted by earlier draws, 1 or 0, shape ``[vertices, t]`` or
+            ``[edges, t]``.
+        """
         h = self._features(batch)
+        if so_far is not None and so_far.size(1) > 0:
+            h = self._marked(h, batch, so_far)
         h = self.model(h, batch.edge_index)
         if not self.edges:
             return self.out(h)
@@ -95,6 +113,19 @@ class Upstream(nn.Module):
                 raise OsanError("upstream: batch.edge_attr: expected a tensor for its encoder, got none")
             parts.append(encoded(self.edge_encoder, attributes, "upstream: edge_encoder", self.width))
         return self.out(torch.cat(parts, dim=1))
+
+    def _marked(self, h: Tensor, batch: Data, so_far: Tensor) -> Tensor:
+        """Features with the choices so far."""
+        if self.mark is None or len(self.mark) != h.size(1):
+            given = "in_turn=False" if self.mark is None else f"features of width {h.size(1)}"
+            raise OsanError(
+                f"upstream: expected in_turn=True and features of width {self.width} for a policy in turn, "
+                f"got {given}; pass a vertex_encoder for features of another width"
+            )
+        times = so_far.sum(1, keepdim=True).to(h.dtype)
+        if self.edges:
+            times = times.new_zeros(len(h), 1).index_add(0, batch.edge_index[1], times)
+        return h + times * self.mark
 
     def _features(self, batch: Data) -> Tensor:
         if self.vertex_encoder is not None:
@@ -124,5 +155,7 @@ class _GCN(nn.Module):
         # The same for all layers, each of which would compute it again.
         edge_index, weight = gcn_norm(edge_index, num_nodes=len(h), dtype=h.dtype)
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            h = torch.relu(norm(conv(h, edge_index, weight)))
+            # What the layer and its norm compute, without a tensor per edge and with the activation.
+            h = sum_of_messages(conv.lin(h), edge_index, weight=weight) + conv.bias
+            h = normalized(norm.module, h, activation=torch.nn.functional.relu)
         return h

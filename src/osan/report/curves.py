@@ -1,4 +1,4 @@
-"""Learning curves: validation metric and training loss over the epochs."""
+"""Learning curves: validation metric, training loss and agreement of samples over the epochs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def validation_column(run: Run) -> str:
 
 
 def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
-    """Plot the validation metric (left) and the training loss (right), one color per group of runs.
+    """Plot the validation metric and the training loss over the epochs, one color per group of runs.
+
+    If a run learns which subgraphs to choose, a third panel shows kappa, the agreement of samples on the
+    validation split: 0 if noise alone decides, 1 if the choice is settled.
 
     Parameters
     ----------
@@ -44,13 +47,16 @@ def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
     drawn = {name: runs for name, runs in drawn.items() if runs}
     if not drawn:
         raise OsanError("groups: expected a run with at least one epoch, got none")
-    figure = Figure(figsize=(9.0, 3.2 + 0.16 * len(drawn)), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    learned = any("kappa" in run.metrics for runs in drawn.values() for run in runs)
+    figure = Figure(figsize=(11.5 if learned else 9.0, 3.2 + 0.16 * len(drawn)), layout="constrained")
+    panels = figure.subplots(1, 3 if learned else 2)
     handles = []
     for position, runs in enumerate(drawn.values()):
         color = f"C{position % 10}"
         style = ("-", "--", ":")[position // 10 % 3]
-        for panel, column in ((left, validation_column(runs[0])), (right, "train_loss")):
+        columns = (validation_column(runs[0]), "train_loss", "kappa")
+        # The first panel comes last: each group has a line there, and it is the one for the legend.
+        for panel, column in list(zip(panels, columns, strict=False))[::-1]:
             lines = [np.array(run.metrics[column]) for run in runs if column in run.metrics]
             if len(lines) > 1:
                 for line in lines:
@@ -59,13 +65,13 @@ def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
             (handle,) = panel.plot(mean, style, color=color, alpha=_FULL, linewidth=1.6)
         handles.append(handle)
     first = next(iter(drawn.values()))[0]
-    left.set(xlabel="epoch", ylabel=validation_column(first).replace("val_", "validation "))
-    right.set(xlabel="epoch", ylabel="training loss")
-    for panel in (left, right):
+    labels = (validation_column(first).replace("val_", "validation "), "training loss", "kappa")
+    for panel, label in zip(panels, labels, strict=False):
+        panel.set(xlabel="epoch", ylabel=label)
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
-    columns = 1 if max(map(len, drawn)) > 50 else 2
-    legend(figure, handles, list(drawn), loc="outside lower center", ncols=columns, fontsize=8, frameon=False)
+    wide = 1 if max(map(len, drawn)) > 50 else 2
+    legend(figure, handles, list(drawn), loc="outside lower center", ncols=wide, fontsize=8, frameon=False)
     if title:
         set_title(figure, title, fontsize=11)
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -133,6 +133,23 @@ class Noise:
     def is_gumbel(self) -> bool:
         """Whether this is Gumbel noise of a scale above 0, whose probabilities are known."""
         return self.distribution is gumbel and self.scale > 0
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is no noise, so that only ties are random.
+
+        >>> Noise("none").silent, Noise("gumbel", scale=0).silent, Noise().silent
+        (True, True, False)
+        """
+        return self.distribution is none or self.scale == 0
+
+    def scaled(self, factor: float) -> Noise:
+        """The same noise with its scale multiplied by a factor.
+
+        >>> Noise("gumbel", scale=2.0).scaled(0.25)
+        Noise(kind='gumbel', scale=0.5)
+        """
+        return self if factor == 1 else replace(self, scale=self.scale * factor)
 
     def check(self, problem: Problem) -> None:
         """Refuse a policy that the noise has no meaning for."""

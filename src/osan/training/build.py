@@ -19,10 +19,12 @@ from osan.nn import (
     CentralityWeigher,
     DataDrivenOSAN,
     FixedBags,
+    Normalized,
     Prior,
     Upstream,
     WithEncoding,
     brings_bags,
+    set_sharing,
 )
 from osan.nn.adapter import takes
 from osan.nn.data_driven import Combine
@@ -58,7 +60,9 @@ def build(settings: Settings, info: TaskInfo) -> nn.Module:
     It is called with a batch and returns an :class:`osan.nn.Output`. Errors name the setting that is wrong.
     """
     with naming_settings():
-        return _build(settings, info)
+        model = _build(settings, info)
+    set_sharing(model, settings.machine.sharing)
+    return model
 
 
 def _build(settings: Settings, info: TaskInfo) -> nn.Module:
@@ -77,16 +81,18 @@ def _build(settings: Settings, info: TaskInfo) -> nn.Module:
         return FixedBags(whole_graphs, network)
     # A custom network need not tell its width.
     width = int(getattr(network, "width", settings.network.width or 64))
+    parts = selection_parts(choice)
     return DataDrivenOSAN(
         weigher(settings, info, policy, width),
         network,
         policy,
-        **selection_parts(choice),
+        **parts,
         temperature=choice.temperature,
+        bar=choice.bar,
         auxiliary_weight=choice.auxiliary_weight,
         samples=choice.samples,
         seed=settings.seed,
-        evaluation_noise=evaluation_noise(choice),
+        evaluation_noise=evaluation_noise(choice, parts["noise"]),
         combine=combine(choice, info),
         deleted=choice.deleted,
         whole_graph=choice.whole_graph,
@@ -206,7 +212,9 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
     if not choice.learns:
         return None
     network = upstream(settings, info, policy, width)
-    return Prior(network, CentralityWeigher(columns=columns, edges=edges)) if name == "prior" else network
+    if name == "prior":
+        network = Prior(network, CentralityWeigher(columns=columns, edges=edges))
+    return Normalized(network, edges=edges) if choice.normalize else network
 
 
 def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> nn.Module:
@@ -224,6 +232,7 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
         "edge_encoder": None if of_edges is None else encoder(described(of_edges), width),
         "model": model,
         "layers": network.upstream_layers,
+        "in_turn": policy.channels == "in turn" and policy.count != 1,
     }
     make = resolve(name, dict.fromkeys(WEIGHERS, Upstream), "selection.weigher")
     given = {key: value for key, value in given.items() if accepts(make, key)}
@@ -256,6 +265,12 @@ def selection_parts(choice: SelectionSettings) -> Parts:
     if not choice.learns and choice.weigher != "learned":
         name: str = "random" if choice.weigher == "random" else "fixed"
         return {"estimator": make_estimator(name), "noise": make_noise("none"), "auxiliary": None}
+    if (
+        choice.estimator == "score-function"
+        and choice.noise_schedule != "constant"
+        and not choice.noise_floor
+    ):
+        raise OsanError("selection.noise_floor: expected a number above 0 for the score function, got 0")
     if choice.estimator == "imle":
         options = {"lam": choice.lam, "samples": choice.draws, **options}
     elif choice.estimator == "adaptive-imle":
@@ -273,10 +288,13 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         raise OsanError(f"selection.{error}") from error
 
 
-def evaluation_noise(choice: SelectionSettings) -> Noise | None:
-    """The noise of validation and test; ``None`` if it is the noise of training."""
+def evaluation_noise(choice: SelectionSettings, noise: Noise) -> Noise | None:
+    """The noise of validation and test; ``None`` if it is the noise of training.
+
+    With a schedule, the noise of training is the one that the schedule ends with.
+    """
     if choice.evaluation_noise is None:
-        return None
+        return None if choice.noise_schedule == "constant" else noise.scaled(choice.noise_floor)
     try:
         return _noise(choice.evaluation_noise, choice.evaluation_noise_scale, {})
     except OsanError as error:

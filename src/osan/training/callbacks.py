@@ -96,6 +96,7 @@ class History(Callback):
         }
         if pl_module.learns:
             row["gradients"] = pl_module.gradient_share()
+            row["kappa"] = pl_module.kappa()
         if self.watched is not None:
             info, size = pl_module.info, pl_module.settings.training.batch_size
             prediction = predict(pl_module, self.watched, size)
@@ -109,7 +110,8 @@ class History(Callback):
     def write(self) -> None:
         """Write all rows; the file is whole at any moment."""
         stream = io.StringIO()
-        writer = csv.DictWriter(stream, list(self.rows[0]), lineterminator="\n")
+        # The last row has all columns, also if an older version wrote the first ones.
+        writer = csv.DictWriter(stream, list(self.rows[-1]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(self.rows)
         write_bytes(self.file, stream.getvalue().encode(), lasting=False)

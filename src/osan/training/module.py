@@ -19,12 +19,12 @@ from torch_geometric.explain import Explanation
 
 from osan.data.loader import mix_seed
 from osan.errors import OsanError
-from osan.nn import Output
+from osan.nn import DataDrivenOSAN, Output
 from osan.parts import resolve
 from osan.selection.ground import GroundSet
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
 from osan.training.options import share_options
-from osan.training.schedules import SCHEDULES, Moment, make_schedule
+from osan.training.schedules import SCHEDULES, Moment, make_schedule, noise_factor
 from osan.training.scores import Score, losses_per_graph
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
@@ -74,6 +74,8 @@ class Learner(LightningModule):
         self.total, self.graphs = torch.zeros(()), 0
         # Pairs of a graph and a subgraph in this epoch, and those whose weights got a gradient.
         self.pairs, self.moved = 0, torch.zeros(())
+        # Numerator and denominator of the agreement on the validation split, after this epoch.
+        self.agreed = torch.zeros(2)
 
     def forward(self, batch: Data) -> Tensor:
         """Predictions, shape ``[graphs, targets]``, in the unit of the targets.
@@ -89,8 +91,7 @@ class Learner(LightningModule):
         In evaluation mode, bags that are drawn at random depend on the seed and the graphs of the batch.
         """
         with self._precision():
-            if self.settings.training.precision == "64":
-                batch = copy.copy(batch).apply(lambda t: t.double() if t.is_floating_point() else t)
+            batch = self._cast(batch)
             if self.training:
                 return self.model(batch)
             first = getattr(batch, "graph_id", None)
@@ -141,8 +142,16 @@ class Learner(LightningModule):
         self.graphs += len(losses)
         return loss
 
+    def on_validation_epoch_start(self) -> None:
+        self.agreed = torch.zeros(2, device=self.device)
+
     def validation_step(self, batch: Data, index: int) -> None:
-        self.score.update(self(batch), batch.y)
+        out = self.look(batch)
+        self.score.update(self.renormalized(out.prediction), batch.y)
+        if self.learns and isinstance(self.model, DataDrivenOSAN):
+            with self._precision():
+                parts = self.model.agreement(self._cast(batch), out)
+            self.agreed = self.agreed + torch.stack(parts).to(self.agreed)
 
     def on_validation_epoch_end(self) -> None:
         value = self.score.compute()
@@ -155,6 +164,11 @@ class Learner(LightningModule):
         torch.manual_seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
         random.seed(seed)
+        if isinstance(self.model, DataDrivenOSAN):
+            choice, epochs = self.settings.selection, self.settings.training.epochs
+            self.model.noise_factor = noise_factor(
+                choice.noise_schedule, choice.noise_floor, self.current_epoch, epochs
+            )
         self.total, self.graphs = torch.zeros((), device=self.device), 0
         self.pairs, self.moved = 0, torch.zeros((), device=self.device)
 
@@ -193,6 +207,20 @@ class Learner(LightningModule):
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned."""
         return bool(self.model.learns)
+
+    def kappa(self) -> float:
+        """The agreement of samples on the validation split after this epoch; NaN if nothing can be chosen.
+
+        See :meth:`osan.nn.DataDrivenOSAN.agreement`.
+        """
+        excess, most = self.trainer.strategy.reduce(self.agreed, reduce_op="sum").tolist()
+        return float(excess / most) if most > 0 else float("nan")
+
+    def _cast(self, batch: Data) -> Data:
+        """The batch in the precision of the settings."""
+        if self.settings.training.precision != "64":
+            return batch
+        return copy.copy(batch).apply(lambda t: t.double() if t.is_floating_point() else t)
 
     def _share(self, part: Tensor, whole: int) -> float:
         """A quotient of sums over all processes."""

@@ -170,6 +170,36 @@ SCHEDULES: dict[str, Schedule] = {
 }
 
 
+#: How the scale of the noise falls from 1 to 0, by the share of epochs that have passed.
+NOISE_SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": lambda share: 1.0,
+    "linear": lambda share: 1 - share,
+    "cosine": lambda share: _along_cosine(1.0, 0.0, share),
+}
+
+
+def noise_factor(schedule: str, floor: float, epoch: int, epochs: int) -> float:
+    """What the scale of the noise of selection is multiplied by in an epoch: 1 in the first.
+
+    Parameters
+    ----------
+    schedule
+        A name in ``NOISE_SCHEDULES``, or ``"module:name"`` of a function from the share of epochs that have
+        passed, from 0 to 1, to a number from 1 to 0.
+    floor
+        The factor in the last epoch, from 0 to 1.
+    epoch, epochs
+        The number of the epoch, from 0, and the number of epochs.
+
+    Examples
+    --------
+    >>> [round(noise_factor("linear", 0.2, epoch, 5), 6) for epoch in range(5)]
+    [1.0, 0.8, 0.6, 0.4, 0.2]
+    """
+    shape = resolve(schedule, NOISE_SCHEDULES, "selection.noise_schedule")
+    return float(floor + (1 - floor) * shape(epoch / max(1, epochs - 1)))
+
+
 def make_schedule(
     name: str | Schedule, given: dict[str, Any], options: dict[str, Any]
 ) -> Callable[[Moment], tuple[float, float]]:

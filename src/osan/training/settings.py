@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -16,12 +15,13 @@ from osan.data.encodings import parse
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
 from osan.nn.paper import PAPER_NETWORKS
+from osan.nn.sharing import Sharing
 from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
-from osan.training.schedules import SCHEDULES
-from osan.training.validation import checked, name_in
+from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
+from osan.training.validation import checked, flat, name_in, plain
 from osan.words import Deleted, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
@@ -82,6 +82,10 @@ class SelectionSettings(Section):
     is the noun of a policy. Modules are imported when the model is built, so runs can be listed without them.
     ``options`` holds further keyword arguments: each goes to those parts that take it.
 
+    ``noise_schedule`` lowers the scale of the noise over the epochs, down to ``noise_floor`` times
+    ``noise_scale``; evaluation then has the last scale. ``normalize`` gives the weights of every graph the
+    same spread, with a learned scale. ``bar`` is the share of elements barred from choice in training.
+
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
     of one target; otherwise their mean is taken.
@@ -94,6 +98,10 @@ class SelectionSettings(Section):
     draws: int = Field(default=1, ge=1)
     noise: Noise = "gumbel"
     noise_scale: float = Field(default=1.0, ge=0)
+    noise_schedule: Annotated[str, name_in(NOISE_SCHEDULES)] = "constant"
+    noise_floor: float = Field(default=0.0, ge=0, le=1)
+    normalize: bool = False
+    bar: float = Field(default=0.0, ge=0, lt=1)
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)
@@ -231,7 +239,8 @@ class MachineSettings(Section):
     """Where the run takes place. Nothing here is part of what a run *is*: it can resume with other values.
 
     ``loggers`` also send the numbers of every epoch to Lightning loggers; files go to the folder ``logs`` of
-    the run.
+    the run. ``sharing = "off"`` computes every copy of a vertex by itself; with ``"auto"``, copies that are
+    equal whatever the weights are computed once where that pays. Results differ by rounding only.
     """
 
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
@@ -239,6 +248,7 @@ class MachineSettings(Section):
     nodes: int = Field(default=1, ge=1)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
     loggers: list[LoggerName] = []
+    sharing: Sharing = "auto"
 
 
 class Settings(Section):
@@ -289,8 +299,8 @@ class Settings(Section):
         """Like :meth:`changed`, with a name that tells it from the original; the changes, by default.
 
         The name is part of a path that is typed and pasted, so it holds nothing that means something to a
-        shell. Fewer epochs than ``min_epochs`` also lower that number, and another schedule than ``"steps"``
-        drops the decay.
+        shell. Fewer epochs than ``min_epochs`` also lower that number, no more than ``warmup`` shorten the
+        warmup to a tenth of them, and another schedule than ``"steps"`` drops the decay.
 
         >>> Settings(name="a/b").varied({"training.epochs": 3}).name
         'a/b/training.epochs=3'
@@ -299,7 +309,7 @@ class Settings(Section):
         """
         if name is None:
             parts = [
-                f"{key}={_plain(value)}"
+                f"{key}={plain(value)}"
                 for key, value in sorted(changes.items())
                 if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
             ]
@@ -307,6 +317,8 @@ class Settings(Section):
         epochs = changes.get("training.epochs")
         if isinstance(epochs, int) and epochs < self.training.min_epochs:
             changes = {"training.min_epochs": epochs, **changes}
+        if isinstance(epochs, int) and epochs <= self.training.warmup:
+            changes = {"training.warmup": epochs / 10, **changes}
         if changes.get("training.schedule", "steps") != "steps":
             none = {"training.decay": 1.0, "training.milestones": [], "training.decay_every": None}
             changes = {**none, **changes}
@@ -314,7 +326,7 @@ class Settings(Section):
 
     def differences(self, other: Settings) -> list[str]:
         """How two runs differ, as ``key: this instead of that``; the machine does not count."""
-        mine, others = _flat(self.model_dump()), _flat(other.model_dump())
+        mine, others = flat(self.model_dump()), flat(other.model_dump())
         return [
             f"{key}: {mine.get(key)!r} instead of {others.get(key)!r}"
             for key in sorted(mine.keys() | others.keys())
@@ -325,19 +337,3 @@ class Settings(Section):
 def validated(tree: Mapping[str, Any], where: str = "settings") -> Settings:
     """The settings in a nested mapping; the first problem raises an :class:`OsanError`."""
     return checked(Settings, tree, where)
-
-
-def _plain(value: Any) -> str:
-    """A value in characters that neither paths nor shells treat specially."""
-    text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
-    return re.sub(r"[^\w.+-]", "_", text)
-
-
-def _flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in tree.items():
-        if isinstance(value, dict) and key != "options":
-            out |= _flat(value, f"{prefix}{key}.")
-        else:
-            out[prefix + key] = value
-    return out

@@ -47,11 +47,17 @@ def write_settings(settings: Settings, path: Path) -> None:
         temporary.write_text(settings.to_toml(), encoding="utf-8")
 
 
+# Settings for which "none" is a name; for the others it means that they are not set.
+_NAMED_NONE = ("selection.noise", "selection.evaluation_noise", "selection.auxiliary")
+
+
 def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
     """Changes from words ``key=value``; a value is TOML if it can be, else text.
 
     >>> parsed_changes(["training.epochs=3", "selection.policy=delete 1 vertex x 3", "data.targets=['a']"])
     {'training.epochs': 3, 'selection.policy': 'delete 1 vertex x 3', 'data.targets': ['a']}
+    >>> parsed_changes(["training.patience=none", "selection.evaluation_noise=none"])
+    {'training.patience': None, 'selection.evaluation_noise': 'none'}
     """
     changes: dict[str, Any] = {}
     for word in words:
@@ -61,5 +67,6 @@ def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
         try:
             changes[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            changes[key.strip()] = None if value.strip().lower() == "none" else value.strip()
+            unset = value.strip().lower() == "none" and key.strip() not in _NAMED_NONE
+            changes[key.strip()] = None if unset else value.strip()
     return changes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -33,7 +34,7 @@ def name_in(table: Mapping[str, Any], custom: bool = True) -> AfterValidator:
 
 # What errors about parts begin with, and the setting that names the part.
 _SETTINGS = {
-    **{name: f"selection.{name}" for name in ("policy", "estimator", "noise", "auxiliary")},
+    **{name: f"selection.{name}" for name in ("policy", "estimator", "noise", "bar", "auxiliary")},
     "conv": "network.conv",
     "pooling": "network.readout",
 }
@@ -90,3 +91,28 @@ def _explain(error: ValidationError, model: Any) -> str:
     close = get_close_matches(key, known, n=1, cutoff=0.5)
     hint = f"did you mean {'.'.join([*sections, close[0]])!r}?" if close else f"known are {', '.join(known)}"
     return f"unknown key {'.'.join(path)!r}; {hint}"
+
+
+def plain(value: Any) -> str:
+    """A value in characters that neither paths nor shells treat specially.
+
+    >>> plain(["log S", 3])
+    'log_S+3'
+    """
+    text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
+    return re.sub(r"[^\w.+-]", "_", text)
+
+
+def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A nested mapping as one, with the keys joined by dots; options stay together.
+
+    >>> flat({"training": {"epochs": 3, "options": {"a": 1}}})
+    {'training.epochs': 3, 'training.options': {'a': 1}}
+    """
+    out: dict[str, Any] = {}
+    for key, value in tree.items():
+        if isinstance(value, dict) and key != "options":
+            out |= flat(value, f"{prefix}{key}.")
+        else:
+            out[prefix + key] = value
+    return out

@@ -6,6 +6,12 @@ listed in :data:`PLANS`; :mod:`osan.wl.theory` checks the paper's claims with th
 
 from osan.wl.coloring import Coloring
 from osan.wl.draw import draw
+from osan.wl.draw_certificate import draw_certificate
+from osan.wl.enough import Enough, enough
+from osan.wl.enough_pairs import EnoughRow, draw_enough, enough_pairs
+from osan.wl.explain import Certificate, Reason, explain
+from osan.wl.hashes import color_hash, vertex_hashes
+from osan.wl.identify import dimension, identifies, lookalikes
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
 from osan.wl.plans import PLANS, Plan, PlanBuilder
 from osan.wl.refine import distinguishes, refine
@@ -13,17 +19,31 @@ from osan.wl.settings import WLTest
 
 __all__ = [
     "PLANS",
+    "Certificate",
     "Coloring",
     "CorpusRow",
+    "Enough",
+    "EnoughRow",
     "Plan",
     "PlanBuilder",
+    "Reason",
     "Rung",
     "WLTest",
+    "color_hash",
+    "dimension",
     "distinguishes",
     "draw",
+    "draw_certificate",
+    "draw_enough",
+    "enough",
+    "enough_pairs",
+    "explain",
+    "identifies",
     "ladder",
     "ladder_tests",
+    "lookalikes",
     "refine",
     "survey_graphs",
     "survey_pairs",
+    "vertex_hashes",
 ]

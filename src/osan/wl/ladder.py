@@ -96,9 +96,7 @@ def survey_pairs(
     """
     rows: dict[str, CorpusRow] = {}
     for pair in pairs:
-        name = (
-            " / ".join(dict.fromkeys(part for part in (pair.category, pair.subcategory) if part)) or "pairs"
-        )
+        name = category_of(pair)
         row = rows.setdefault(name, CorpusRow(name, 0, {}, {}))
         for test in tests:
             rung = _rung(pair.a, pair.b, test, max_memory)
@@ -109,6 +107,11 @@ def survey_pairs(
             tick()
         rows[name] = CorpusRow(name, row.pairs + 1, row.separated, row.seconds)
     return list(rows.values())
+
+
+def category_of(pair: Pair) -> str:
+    """What a pair is counted under, in words."""
+    return " / ".join(dict.fromkeys(part for part in (pair.category, pair.subcategory) if part)) or "pairs"
 
 
 def survey_graphs(

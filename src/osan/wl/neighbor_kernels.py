@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from osan.colors.words import mix, pair
 from osan.compiled import njit, parallel, prange
-from osan.wl.kernels import mix, pair
 
 # Copies are handed to threads in blocks of this many, so that one large graph also keeps all cores busy.
 BLOCK = 4096

@@ -49,7 +49,7 @@ def refine(
     max_memory
         Bytes that may be used; by default half of what is free.
     progress
-        Called with the round and the number of colors after every round.
+        Called with the round and the number of colors as rounds are done.
 
     Raises
     ------
@@ -131,7 +131,9 @@ def _run(
         plan = test.builder.build(encoded, test)
         # After a given number of rounds the verdict is that of the colors then.
         differ = plan.differ if early and rounds is None else None
-        trail, done, stable, found = iterate(plan.start, plan.step, rounds, history, progress, differ)
+        trail, done, stable, found = iterate(
+            plan.start, plan.step, rounds, history, progress, differ, plan.changed
+        )
         vertex, subgraph = plan.aggregate(trail[-1])
         coloring = Coloring(
             test=test,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from osan.colors.words import relabel_words
 from osan.wl import kernels
 from osan.wl.encode import Colors, Ints
 
@@ -24,7 +25,7 @@ def relabel(words: Words, alive: Colors) -> tuple[Colors, Ints]:
     >>> bool(ids[0] == ids[2] != ids[1]), len(first)
     (True, 2)
     """
-    return kernels.relabel_words(words, alive)
+    return relabel_words(words, alive)
 
 
 def combine(ids: Colors, codes: npt.ArrayLike) -> Colors:

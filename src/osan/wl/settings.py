@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from osan.errors import OsanError
 from osan.parts import resolve
-from osan.wl.plans import PLANS, PlanBuilder
+from osan.wl.plans import AGGREGATIONS, PLANS, SWL_PLANS, PlanBuilder
 from osan.words import Neighborhood, Operation
 
 # What a subgraph is made of.
@@ -34,6 +34,9 @@ class WLTest:
         - ``"id"``, ``"nested"``, ``"kernel"``, ``"dss"``: the tests that match identity-aware GNNs, nested
           GNNs, GNN-as-kernel and DSS-GNN. ``"id"`` takes ``k`` and ``hops``, ``"nested"`` and ``"kernel"``
           take ``hops``.
+        - ``"swl"``, ``"pswl"``, ``"gswl"``, ``"sswl"``, and the same with ``"vs-"``: the subgraph tests of
+          Zhang et al. (2023) with one marked vertex, per vertex (SV) and per subgraph (VS). ``"swl"`` takes
+          any set of ``aggregations``.
     k
         Size of the tuples (k-WL, ordered OSWL), of the vertex or edge subsets, or of ID-GNN's walks.
     neighborhood
@@ -53,6 +56,9 @@ class WLTest:
         Whether the center of each ego-net is marked (ESAN's "ego+").
     oblivious
         Oblivious instead of folklore k-WL.
+    aggregations
+        For ``"swl"`` and ``"vs-swl"``: which of ``Lu``, ``Lv``, ``Gu``, ``Gv``, ``Puu``, ``Pvv`` and ``Pvu``
+        (:data:`osan.wl.plans.AGGREGATIONS`) a copy sees, as in ``"Lu+Gv"``; ``"Lu"`` by default.
 
     Examples
     --------
@@ -74,6 +80,7 @@ class WLTest:
     hops: int | None = None
     mark_center: bool = False
     oblivious: bool = False
+    aggregations: tuple[str, ...] | str | None = None
 
     def __post_init__(self) -> None:
         builder = self.builder
@@ -90,6 +97,7 @@ class WLTest:
             self._check_number("hops", 0)
         self._fix(builder)
         self._fill_defaults()
+        self._sort_aggregations()
         self._check_combination()
 
     @property
@@ -126,6 +134,22 @@ class WLTest:
             object.__setattr__(self, "operation", operation)
         if self.ordered is None:
             object.__setattr__(self, "ordered", self.what == "vertex" and self.operation == "mark")
+
+    def _sort_aggregations(self) -> None:
+        """Names in one order, whatever the order and form in which they are given."""
+        given = self.aggregations
+        if given is None:
+            given = ("Lu",) if self.name in SWL_PLANS else None
+        elif isinstance(given, str):
+            given = tuple(name.strip() for name in given.split("+"))
+        for name in given or ():
+            if name not in AGGREGATIONS:
+                known = list(AGGREGATIONS)
+                raise OsanError(
+                    f"aggregations: expected {_either(known)}, got {name!r}{_suggest(name, known)}"
+                )
+        ordered = None if given is None else tuple(name for name in AGGREGATIONS if name in given)
+        object.__setattr__(self, "aggregations", ordered)
 
     def _check_combination(self) -> None:
         if self.ordered and (self.what != "vertex" or self.operation != "mark"):

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from osan.colors.words import mix, pair
 from osan.compiled import njit, parallel, prange
-from osan.wl.kernels import mix, pair
 
 
 @njit(inline="always")

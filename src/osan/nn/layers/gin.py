@@ -55,6 +55,8 @@ def sum_and_map(conv: Any, h: Tensor, view: View) -> Tensor:
         edges = view.edges
         if edges is None:
             raise missing_edges("GINE")
+    elif view.row is not None and isinstance(conv.nn, MLP) and len(h) < view.num_rows:
+        return _map_and_sum(conv, h, view)
     out = sum_of_messages(
         h,
         view.edge_index,
@@ -65,6 +67,16 @@ def sum_and_map(conv: Any, h: Tensor, view: View) -> Tensor:
         row=view.row,
     )
     return conv.nn(out, view.count) if isinstance(conv.nn, MLP) else map_rows(conv.nn, out, view.count)
+
+
+def _map_and_sum(conv: Any, h: Tensor, view: View) -> Tensor:
+    """The same where there are fewer rows in than out: the first linear map, which is linear, comes first."""
+    first = conv.nn.linears[0] if len(conv.nn.linears) else None
+    if first is None:
+        return sum_of_messages(h, view.edge_index, weight=view.weight, own=1 + conv.eps, row=view.row)
+    mapped = torch.nn.functional.linear(h, first.weight)
+    out = sum_of_messages(mapped, view.edge_index, weight=view.weight, own=1 + conv.eps, row=view.row)
+    return conv.nn.after_first(out + first.bias.to(out.dtype), view.count)
 
 
 def missing_edges(name: str) -> OsanError:

@@ -3,6 +3,7 @@
 from osan.wl.plans.ego import ID, KERNEL, NESTED
 from osan.wl.plans.oswl import DSS, OSWL, VERTEX_SUBGRAPH_OSWL
 from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan, graphs_differ
+from osan.wl.plans.swl import AGGREGATIONS, SWL_PLANS
 from osan.wl.plans.wl import WL
 
 PLANS: dict[str, PlanBuilder] = {
@@ -13,10 +14,13 @@ PLANS: dict[str, PlanBuilder] = {
     "nested": NESTED,
     "kernel": KERNEL,
     "dss": DSS,
+    **SWL_PLANS,
 }
 
 __all__ = [
+    "AGGREGATIONS",
     "PLANS",
+    "SWL_PLANS",
     "Cost",
     "Plan",
     "PlanBuilder",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from osan.wl.changed import Changed
 from osan.wl.copies import chosen_subgraphs, walk_subgraphs
 from osan.wl.encode import Colors, Encoded, pointers
 from osan.wl.plans.oswl import ball
 from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan
+from osan.wl.reasons import Reasons, copy_reasons
 from osan.wl.relabel import multisets
 from osan.wl.steps import kernel_step, neighbors_step
 
@@ -24,6 +26,7 @@ _EGO_NETS = {
     "operation": "select",
     "what": "ego",
     "mark_center": False,
+    "aggregations": None,
 }
 
 
@@ -38,7 +41,20 @@ def _id(encoded: Encoded, test: WLTest) -> Plan:
     def aggregate(colors: Colors) -> tuple[Colors, None]:
         return multisets(colors[copies.copy_ptr[:-1] + first][order], ptr), None
 
-    return copies_plan(encoded, copies, start, neighbors_step(encoded, copies), aggregate)
+    def reasons() -> Reasons:
+        usual = copy_reasons(encoded, copies, test, start, ("neighbors",), per_vertex=True)
+        walks = copies.copy_ptr[:-1] + first
+        return usual._replace(places=lambda vertex: walks[order[ptr[vertex] : ptr[vertex + 1]]])
+
+    return copies_plan(
+        encoded,
+        copies,
+        start,
+        neighbors_step(encoded, copies),
+        aggregate,
+        changed=Changed(encoded, copies),
+        reasons=reasons,
+    )
 
 
 def _nested(encoded: Encoded, test: WLTest) -> Plan:
@@ -49,7 +65,15 @@ def _nested(encoded: Encoded, test: WLTest) -> Plan:
         of_net = multisets(colors, copies.copy_ptr)
         return of_net, of_net
 
-    return copies_plan(encoded, copies, start, neighbors_step(encoded, copies), aggregate)
+    return copies_plan(
+        encoded,
+        copies,
+        start,
+        neighbors_step(encoded, copies),
+        aggregate,
+        changed=Changed(encoded, copies),
+        reasons=lambda: copy_reasons(encoded, copies, test, start, ("neighbors",), per_vertex=False),
+    )
 
 
 def _kernel(encoded: Encoded, test: WLTest) -> Plan:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from osan.wl.copies import chosen_subgraphs, count_chosen
 from osan.wl.encode import Encoded
 from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan, graphs_differ
+from osan.wl.reasons import copy_reasons
 from osan.wl.relabel import multisets
-from osan.wl.steps import dss_step, per_vertex, within_step
+from osan.wl.steps import dss_step, per_vertex, within_changed, within_step
 
 if TYPE_CHECKING:
     from osan.wl.settings import WLTest
@@ -24,6 +25,8 @@ def _oswl(encoded: Encoded, test: WLTest) -> Plan:
         within_step(encoded, test, copies),
         lambda colors: (per_vertex(encoded, copies, colors), None),
         graphs_differ(copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, per_vertex=True),
+        within_changed(encoded, test, copies),
+        lambda: copy_reasons(encoded, copies, test, start, _seen(test), per_vertex=True),
     )
 
 
@@ -37,6 +40,8 @@ def _vertex_subgraph_oswl(encoded: Encoded, test: WLTest) -> Plan:
         within_step(encoded, test, copies),
         lambda colors: (None, multisets(colors, copies.copy_ptr)),
         graphs_differ(copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, per_vertex=False),
+        within_changed(encoded, test, copies),
+        lambda: copy_reasons(encoded, copies, test, start, _seen(test), per_vertex=False),
     )
 
 
@@ -48,7 +53,14 @@ def _dss(encoded: Encoded, test: WLTest) -> Plan:
         start,
         dss_step(encoded, copies),
         lambda colors: (None, multisets(colors, copies.copy_ptr)),
+        reasons=lambda: copy_reasons(
+            encoded, copies, test, start, ("neighbors", "copies", "copies of neighbors"), per_vertex=False
+        ),
     )
+
+
+def _seen(test: WLTest) -> tuple[str, ...]:
+    return ("everyone",) if test.neighborhood == "all" else ("neighbors",)
 
 
 def _cost(test: WLTest, n: int, m: int) -> Cost:
@@ -85,11 +97,13 @@ def _dss_title(test: WLTest) -> str:
     return f"DSS-WL, {_policy(test)}"
 
 
-OSWL = PlanBuilder(_oswl, _cost, _oswl_title, {"oblivious": False})
+OSWL = PlanBuilder(_oswl, _cost, _oswl_title, {"oblivious": False, "aggregations": None})
 VERTEX_SUBGRAPH_OSWL = PlanBuilder(
     _vertex_subgraph_oswl,
     _cost,
     lambda test: _oswl_title(test, "vertex-subgraph "),
-    {"oblivious": False},
+    {"oblivious": False, "aggregations": None},
 )
-DSS = PlanBuilder(_dss, _cost, _dss_title, {"neighborhood": "edges", "oblivious": False})
+DSS = PlanBuilder(
+    _dss, _cost, _dss_title, {"neighborhood": "edges", "oblivious": False, "aggregations": None}
+)

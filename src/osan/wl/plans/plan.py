@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from osan.wl import kernels
+from osan.wl.changed import Changed
 from osan.wl.copies import Copies
 from osan.wl.encode import Colors, Encoded, Ints
+from osan.wl.reasons import Reasons
 from osan.wl.steps import Step
 
 if TYPE_CHECKING:
@@ -41,6 +43,10 @@ class Plan:
         The chosen vertices, edges or centers of each subgraph, if any, and where each graph's begin.
     differ
         Whether two graphs provably differ already; ``None`` if only the stable colors decide.
+    changed
+        The same rounds for few classes that changed, where ``step`` lets copies see their neighbors.
+    reasons
+        Why places have their colors, for :func:`osan.wl.explain`; ``None`` if the test cannot tell.
     """
 
     start: Colors
@@ -50,6 +56,8 @@ class Plan:
     members: Colors | None
     subgraph_ptr: Ints
     differ: Differ | None = None
+    changed: Changed | None = None
+    reasons: Callable[[], Reasons] | None = None
 
 
 class Cost(NamedTuple):
@@ -91,6 +99,8 @@ def copies_plan(
     step: Step,
     aggregate: Aggregate,
     differ: Differ | None = None,
+    changed: Changed | None = None,
+    reasons: Callable[[], Reasons] | None = None,
 ) -> Plan:
     """The plan of a test that refines the colors C(v, g) of copies."""
 
@@ -99,7 +109,9 @@ def copies_plan(
         sizes = encoded.sizes.tolist()
         return tuple(part.reshape(-1, n) if n else part for part, n in zip(parts, sizes, strict=True))
 
-    return Plan(start, step, aggregate, per_graph, copies.members, copies.subgraph_ptr, differ)
+    return Plan(
+        start, step, aggregate, per_graph, copies.members, copies.subgraph_ptr, differ, changed, reasons
+    )
 
 
 def copies_cost(subgraphs: int, n: int, m: int, width: int, pairs: bool = False) -> Cost:

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from osan.wl.changed import Changed
 from osan.wl.copies import whole_graphs
 from osan.wl.encode import Encoded
 from osan.wl.plans.plan import BYTES_PER_COPY, Cost, Plan, PlanBuilder, copies_cost, graphs_differ
+from osan.wl.reasons import copy_reasons, tuple_reasons
 from osan.wl.steps import refinement_step
 from osan.wl.tuples import Tuples
 
@@ -21,10 +23,10 @@ def _refines_tuples(test: WLTest) -> bool:
 
 
 def _build(encoded: Encoded, test: WLTest) -> Plan:
-    return _tuples_plan(encoded, test) if _refines_tuples(test) else _vertices_plan(encoded)
+    return _tuples_plan(encoded, test) if _refines_tuples(test) else _vertices_plan(encoded, test)
 
 
-def _vertices_plan(encoded: Encoded) -> Plan:
+def _vertices_plan(encoded: Encoded, test: WLTest) -> Plan:
     copies, start = whole_graphs(encoded)
     return Plan(
         start=start,
@@ -34,6 +36,8 @@ def _vertices_plan(encoded: Encoded) -> Plan:
         members=None,
         subgraph_ptr=copies.subgraph_ptr,
         differ=graphs_differ(copies.copy_ptr, copies.subgraph_ptr, encoded.sizes, per_vertex=True),
+        changed=Changed(encoded, copies),
+        reasons=lambda: copy_reasons(encoded, copies, test, start, ("neighbors",), per_vertex=True),
     )
 
 
@@ -49,6 +53,7 @@ def _tuples_plan(encoded: Encoded, test: WLTest) -> Plan:
         subgraph_ptr=one_per_graph,
         # Once stable, the colors of (v, ..., v) determine those of all tuples, so any difference counts.
         differ=graphs_differ(every.ptr, one_per_graph, np.diff(every.ptr), per_vertex=False),
+        reasons=lambda: tuple_reasons(encoded, test.k, test.oblivious, every.ptr),
     )
 
 
@@ -74,6 +79,7 @@ WL = PlanBuilder(
         "what": "vertex",
         "hops": None,
         "mark_center": False,
+        "aggregations": None,
     },
     least_k=1,
 )

@@ -8,7 +8,9 @@ from osan.wl.theory.bounds import bound_checks, captured_checks, order_checks
 from osan.wl.theory.check import Check, Verdict, run
 from osan.wl.theory.compare import collection
 from osan.wl.theory.constructions import backbone_checks, cfi_checks, fuerer_checks
+from osan.wl.theory.diagram import draw_subgraph_tests
 from osan.wl.theory.shielding import always_room, is_shielding, shielding_checks, without_shield
+from osan.wl.theory.subgraph_tests import subgraph_test_checks, witness_pair
 
 __all__ = [
     "Check",
@@ -16,9 +18,11 @@ __all__ = [
     "always_room",
     "checks",
     "collection",
+    "draw_subgraph_tests",
     "is_shielding",
     "run",
     "without_shield",
+    "witness_pair",
 ]
 
 
@@ -36,5 +40,6 @@ def checks() -> list[Check]:
         bound_checks,
         order_checks,
         captured_checks,
+        subgraph_test_checks,
     )
     return [check for part in parts for check in part()]

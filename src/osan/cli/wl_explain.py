@@ -1,0 +1,75 @@
+"""``osan wl explain``: why a test separates two graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from osan.cli.options import MaxMemory, memory_limit
+from osan.cli.wl import (
+    Aggregations,
+    Directed,
+    Hops,
+    K,
+    MarkCenter,
+    Neighborhood,
+    Oblivious,
+    Operation,
+    Ordered,
+    TestName,
+    What,
+    given_test,
+    one_graph,
+)
+
+
+def explain(
+    a: Annotated[str, typer.Argument(help="A file with one graph, or a graph6 text.")],
+    b: Annotated[str, typer.Argument(help="Another one.")],
+    test: TestName = "wl",
+    k: K = None,
+    neighborhood: Neighborhood = None,
+    ordered: Ordered = None,
+    operation: Operation = None,
+    what: What = None,
+    hops: Hops = None,
+    mark_center: MarkCenter = False,
+    oblivious: Oblivious = False,
+    aggregations: Aggregations = None,
+    directed: Directed = False,
+    max_memory: MaxMemory = None,
+    out: Annotated[Path | None, typer.Option(help="Draw it into this .svg or .png file.")] = None,
+) -> None:
+    """Why a test separates two graphs: a color that one has more often, unfolded. Exit codes: 0 or 1."""
+    chosen = given_test(
+        test,
+        k,
+        neighborhood=neighborhood,
+        ordered=ordered,
+        operation=operation,
+        what=what,
+        hops=hops,
+        mark_center=mark_center,
+        oblivious=oblivious,
+        aggregations=aggregations,
+    )
+    from osan.wl import draw_certificate, explain
+
+    if out is not None:
+        from osan.report.pictures import checked_suffix
+
+        suffix = checked_suffix(out)  # before the work
+    pair = one_graph(a, directed), one_graph(b, directed)
+    certificate = explain(*pair, chosen, max_memory=memory_limit(max_memory))
+    if certificate is None:
+        typer.echo(f"{chosen}: not separated")
+        raise typer.Exit(1)
+    if out is not None:
+        from osan.files import written_whole
+        from osan.report.pictures import rendered
+
+        with written_whole(out) as temporary:
+            temporary.write_bytes(rendered(draw_certificate(certificate), suffix))
+    typer.echo(str(certificate))

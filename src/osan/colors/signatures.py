@@ -1,0 +1,198 @@
+"""Injective numbers for rows of words, and for signatures: a color and a multiset of (color, code) pairs.
+
+A hash proposes where to look. Whether two rows or two signatures are equal is decided by comparing them word
+by word, as they come: one pass suffices, and a collision of hashes costs time but changes nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from osan.colors.words import mix
+from osan.compiled import njit
+
+# Which bits of a hash are used. Results do not depend on it (tests run with two bits), only time does.
+HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
+# Signatures of at most this many words are sorted by insertion.
+_SHORT = 32
+
+
+@njit(inline="always")
+def _placed(hashes, capacity, count):  # type: ignore[no-untyped-def]
+    """A hash table of the given size that holds the numbers 0 to ``count - 1``."""
+    table = np.full(capacity, -1, np.int32)
+    for number in range(count):
+        place = np.int64(hashes[number] & np.uint64(capacity - 1))
+        while table[place] >= 0:
+            place = (place + 1) & (capacity - 1)
+        table[place] = number
+    return table
+
+
+@njit(nogil=True)
+def number_rows(rows, mask):  # type: ignore[no-untyped-def]
+    """Number the different rows of a table as they come; also the first row of each number.
+
+    >>> number_rows(np.array([[7, 1], [7, 0], [7, 1]]), HASH_MASK)
+    (array([0, 1, 0], dtype=int32), array([0, 1]))
+    """
+    size, width = rows.shape
+    ids = np.empty(size, np.int32)
+    first = np.empty(size, np.int64)
+    hashes = np.empty(size, np.uint64)
+    capacity = 1 << 10
+    table = np.full(capacity, -1, np.int32)
+    count = 0
+    for i in range(size):
+        word = np.uint64(0)
+        for j in range(width):
+            word = mix(word ^ np.uint64(rows[i, j]))
+        word = mix(word) & mask
+        place = np.int64(word & np.uint64(capacity - 1))
+        found = -1
+        while table[place] >= 0 and found < 0:
+            number = table[place]
+            same = hashes[number] == word
+            j = 0
+            while same and j < width:
+                same = rows[first[number], j] == rows[i, j]
+                j += 1
+            if same:
+                found = number
+            place = (place + 1) & (capacity - 1)
+        if found >= 0:
+            ids[i] = found
+            continue
+        table[place] = count
+        ids[i], first[count], hashes[count] = count, i, word
+        count += 1
+        if 2 * count > capacity:
+            capacity *= 4
+            table = _placed(hashes, capacity, count)
+    return ids, first[:count].copy()
+
+
+@njit(nogil=True)
+def by_group(group, size):  # type: ignore[no-untyped-def]
+    """Where the entries of each group begin once they are sorted by group, and their order then.
+
+    The order keeps equal ones as they are; it is empty if the entries are sorted already.
+
+    >>> by_group(np.array([1, 0, 1]), 3)
+    (array([0, 1, 3, 3]), array([1, 0, 2]))
+    """
+    ptr = np.zeros(size + 1, np.int64)
+    ascending, before = True, -1
+    for i in range(group.shape[0]):
+        ptr[group[i] + 1] += 1
+        ascending &= group[i] >= before
+        before = group[i]
+    for g in range(size):
+        ptr[g + 1] += ptr[g]
+    if ascending:
+        return ptr, np.empty(0, np.int64)
+    place = ptr[:-1].copy()
+    order = np.empty(group.shape[0], np.int64)
+    for i in range(group.shape[0]):
+        order[place[group[i]]] = i
+        place[group[i]] += 1
+    return ptr, order
+
+
+@njit(nogil=True)
+def number_signatures(own, ptr, colors, source, code, codes, mask):  # type: ignore[no-untyped-def]
+    """Number the different signatures (own color, multiset of (color of the source, code)) as they come.
+
+    Parameters
+    ----------
+    own
+        The color of each row itself; empty if it does not matter.
+    ptr
+        Where the entries of each row begin, shape ``[rows + 1]``.
+    colors
+        Colors that ``source`` points to.
+    source
+        The place in ``colors`` of each entry; empty if entry e is at place e.
+    code
+        The code of each entry, from 0 to ``codes - 1``; empty if they are all alike.
+
+    Returns
+    -------
+    The number of each row; the first row of each number and how many rows have it; where the entries of the
+    numbers begin; the colors, the numbers they belong to, and the codes of these entries, sorted for each
+    number.
+    """
+    rows = ptr.shape[0] - 1
+    longest = 0
+    for i in range(rows):
+        longest = max(longest, ptr[i + 1] - ptr[i])
+    bits = 0
+    while (1 << bits) < codes:
+        bits += 1
+    buffer = np.empty(longest + 1, np.int64)
+    ids = np.empty(rows, np.int32)
+    # As long as they could have to be; what is never written takes no memory.
+    first, size = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    hashes = np.empty(rows, np.uint64)
+    start = np.empty(rows + 1, np.int64)
+    words = np.empty(ptr[rows], np.int64)
+    start[0] = 0
+    capacity = 1 << 10
+    table = np.full(capacity, -1, np.int32)
+    count = 0
+    for i in range(rows):
+        entries = ptr[i + 1] - ptr[i]
+        for j in range(entries):
+            e = ptr[i] + j
+            word = np.int64(colors[source[e]] if source.shape[0] else colors[e]) << bits
+            if code.shape[0]:
+                word |= code[e]
+            q = j - 1
+            if entries <= _SHORT:
+                while q >= 0 and buffer[q] > word:
+                    buffer[q + 1] = buffer[q]
+                    q -= 1
+            buffer[q + 1] = word
+        if entries > _SHORT:
+            buffer[:entries].sort()
+        hashed = np.uint64(own[i]) if own.shape[0] else np.uint64(0)
+        for j in range(entries):
+            hashed += mix(buffer[j])  # a sum of independent terms takes less time than a chain
+        hashed = mix(hashed) & mask
+        place = np.int64(hashed & np.uint64(capacity - 1))
+        found = -1
+        while table[place] >= 0 and found < 0:
+            number = table[place]
+            at = start[number]
+            same = hashes[number] == hashed and start[number + 1] - at == entries
+            if same and own.shape[0]:
+                same = own[first[number]] == own[i]
+            j = 0
+            while same and j < entries:
+                same = words[at + j] == buffer[j]
+                j += 1
+            if same:
+                found = number
+            place = (place + 1) & (capacity - 1)
+        if found >= 0:
+            ids[i] = found
+            size[found] += 1
+            continue
+        table[place] = count
+        ids[i], first[count], size[count], hashes[count] = count, i, 1, hashed
+        at = start[count]
+        for j in range(entries):
+            words[at + j] = buffer[j]
+        count += 1
+        start[count] = at + entries
+        if 2 * count > capacity:
+            capacity *= 4
+            table = _placed(hashes, capacity, count)
+    total = start[count]
+    color, number, codes_out = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    for n in range(count):
+        for e in range(start[n], start[n + 1]):
+            color[e] = words[e] >> bits
+            codes_out[e] = words[e] & ((1 << bits) - 1)
+            number[e] = n
+    return ids, first[:count].copy(), size[:count].copy(), start[: count + 1].copy(), color, number, codes_out

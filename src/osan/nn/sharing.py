@@ -1,0 +1,297 @@
+"""Exact sharing in networks: rows that are equal whatever the weights are computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import Module
+from torch_geometric.data import Data
+
+from osan.bags import SubgraphBag
+from osan.bags.build import thinned
+from osan.bags.share import Classes, numbered, share
+from osan.errors import OsanError
+from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local
+from osan.nn.atomic import InitialFeatures, membership, ordered_atomic_types, rank_rows, ranks_of, tuples_of
+from osan.nn.edges import EdgeRows, attributes_of
+from osan.nn.layers import AllConv
+from osan.nn.messages import sum_of_messages
+from osan.nn.pooling import MeanPool, SumPool
+from osan.nn.stack import Stack
+from osan.nn.structure import WithEncoding
+from osan.nn.view import View
+
+Sharing = Literal["auto", "off"]
+
+# Above this share of rows, finding the classes costs more than it saves.
+MOST = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class SharedRows:
+    """A bag in which copies with equal features share a row.
+
+    Parameters
+    ----------
+    bag
+        The bag without removed copies.
+    classes
+        Its classes.
+    views
+        What each layer sees.
+    """
+
+    bag: SubgraphBag
+    classes: Classes
+    views: Sequence[View]
+
+    def run(self, initial: Any, stack: Any, batch: Data) -> Tensor:
+        """Initial features and layers: one row for each class after the last layer."""
+        h: Tensor = stack.run(initial(batch, self.bag, self.classes.first), self.views)
+        return h
+
+    def pooled(
+        self, pool: Any, h: Tensor, index: Tensor, size: int, weight: Tensor | None, then: Module
+    ) -> Tensor:
+        """Pool groups of copies and map the result, groups with the same rows once; one row per group.
+
+        Parameters
+        ----------
+        pool, h
+            The pooling, and the rows after the last layer.
+        index, size, weight
+            The group of each copy, the number of groups, and 0 for copies that are left out.
+        then
+            The map.
+        """
+        groups = self.classes.groups(index, size, None if weight is None else weight != 0)
+        rows = _pool(pool, h, groups.member, groups.kind, groups.num_kinds)
+        if local(then):
+            return then(rows).index_select(0, groups.of)  # type: ignore[no-any-return]
+        return then(rows.index_select(0, groups.of))  # type: ignore[no-any-return]
+
+    def full(self, h: Tensor) -> Tensor:
+        """One row for each copy of the bag, from the rows after the last layer."""
+        return h.index_select(0, self.classes.of)
+
+
+def _pool(pool: Any, h: Tensor, member: Tensor, kind: Tensor, size: int) -> Tensor:
+    """Pool the rows ``h[member]``; sums need no tensor with a row per member."""
+    if type(pool) not in (SumPool, MeanPool) or not h.numel():
+        out: Tensor = pool(h.index_select(0, member), kind, size)
+        return out
+    count = torch.bincount(kind, minlength=size)
+    # Sums start from 0 times a member of the group (any row for an empty group).
+    some = torch.zeros_like(count)
+    some[kind] = member
+    total = sum_of_messages(h, torch.stack((member, kind)), own=0.0, row=some)
+    return total / count.clamp(min=1).to(h.dtype)[:, None] if type(pool) is MeanPool else total
+
+
+def set_sharing(model: Module, sharing: Sharing) -> None:
+    """Switch exact sharing on (``"auto"``) or ``"off"`` in all networks inside a model.
+
+    Predictions and gradients do not depend on it beyond rounding; time and memory do.
+
+    >>> from osan import nn
+    >>> network = nn.osan(8, 2, 1)
+    >>> nn.set_sharing(network, "off")
+    >>> network.sharing
+    'off'
+    """
+    if sharing not in ("auto", "off"):
+        raise OsanError(f"sharing: expected 'auto' or 'off', got {sharing!r}")
+    for part in model.modules():
+        if hasattr(part, "sharing"):
+            part.sharing = sharing  # type: ignore[assignment]
+
+
+def shared_rows(
+    initial: Any, stack: Any, batch: Data, bag: SubgraphBag, most: float | None = None
+) -> SharedRows | None:
+    """The classes of copies with equal features, where they are known to be equal and it pays; else ``None``.
+
+    It is ``None`` if copies need gradients or draws of their own (weights or marks with gradients, soft
+    weights, dropout in training), if a part of the network is not known to map equal rows to equal rows, on
+    other devices than the CPU, and if more than ``most`` of all rows (by default four in five) would be left.
+    """
+    if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu" or not bag.num_copies:
+        return None
+    if type(initial) is not InitialFeatures or type(stack) is not Stack or not _stack_alike(stack):
+        return None
+    if any(_learned(getattr(batch, name, None)) for name in ("x", "edge_attr", "encoding")):
+        return None
+    plain = _without_weights(bag)
+    if plain is None:
+        return None
+    initial.check(plain)
+    stack.check(plain)
+    smooth = [is_gcn(layer.conv) for layer in stack.layers]
+    if any(smooth):
+        # The loops that GCN adds replace those of the graph.
+        loops = plain.edge_index[0] == plain.edge_index[1]
+        plain = thinned(plain, edges=~loops) if bool(loops.any()) else plain
+    degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if any(smooth) else None
+    start = start_columns(initial, batch, plain)
+    columns = [*start, *([] if degree is None else [degree])]
+    if plain.mark is not None and plain.mark is not columns[-1]:
+        columns.append(plain.mark)
+    code, table, marks = edge_codes(stack, batch, plain)
+    classes = share(
+        batch,
+        plain,
+        ["all" if isinstance(layer.conv, AllConv) else "edges" for layer in stack.layers],
+        start=_joined(columns, plain),
+        code=code,
+        most=MOST if most is None else most,
+    )
+    if classes is None:
+        return None
+    return SharedRows(plain, classes, _views(classes, plain, degree, table, marks))
+
+
+def _views(
+    classes: Classes, bag: SubgraphBag, degree: Tensor | None, table: EdgeRows | None, marks: Tensor | None
+) -> list[View]:
+    """What each layer sees."""
+    views, before = [], classes.first
+    for layer in classes.layers:
+        edges, edge_mark = None, None
+        if table is not None:
+            kinds = 1 if marks is None else marks.numel()
+            place = torch.div(layer.code, kinds, rounding_mode="floor")
+            edges = EdgeRows(table.rows, table.index.index_select(0, place))
+            edge_mark = None if marks is None else marks[layer.code - place * kinds]
+        group = layer.group
+        views.append(
+            View(
+                edge_index=layer.edge_index,
+                group=torch.zeros_like(layer.row) if group is None else group,
+                num_groups=layer.num_groups if group is not None else 1,
+                row=layer.row,
+                edges=edges,
+                count=layer.count,
+                mark=None if bag.mark is None else bag.mark.index_select(0, before),
+                edge_mark=edge_mark,
+                members=layer.members,
+                degree=None if degree is None else degree.index_select(0, before),
+            )
+        )
+        before = layer.first
+    return views
+
+
+def _stack_alike(stack: Stack) -> bool:
+    for layer in stack.layers:
+        if layer.dropout and layer.training and not layer.shared_dropout:
+            return False
+        if not elementwise(layer.activation) or not layer_alike(layer.conv):
+            return False
+        if layer.edge_encoder is not None and not alike(layer.edge_encoder):
+            return False
+    edgewise = {is_gcn(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
+    return len(edgewise) < 2
+
+
+def _learned(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _without_weights(bag: SubgraphBag) -> SubgraphBag | None:
+    """The bag without what is removed; ``None`` if copies or edges have gradients or other weights than 0, 1.
+
+    A weight that only pooling looks at (``deleted="unpooled"``) stays.
+    """
+    given = (bag.weight, bag.edge_weight, bag.mark, bag.edge_mark)
+    if any(map(_learned, given)):
+        return None
+    weight, edge_weight = bag.weight, bag.edge_weight
+    if weight is None and edge_weight is None:
+        return bag
+    soft = [bool(((w != 0) & (w != 1)).any()) for w in (weight, edge_weight) if w is not None]
+    if any(soft):
+        return None
+    if edge_weight is None:
+        return bag
+    kept, edges = None if weight is None else weight != 0, edge_weight != 0
+    if kept is not None and not bool((kept[bag.edge_index] | ~edges).all()):
+        return None  # messages of removed copies
+    return thinned(replace(bag, weight=None, edge_weight=None), kept, edges)
+
+
+def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> list[Tensor]:
+    """What the initial features of copies depend on; each of shape ``[copies]`` or ``[copies, columns]``."""
+    columns, vertices = [], _vertex_numbers(initial, batch)
+    if vertices is not None:
+        columns.append(vertices.index_select(0, bag.vertex))
+    if initial.types is not None:
+        columns.append(ordered_atomic_types(batch, bag))
+        tuples = tuples_of(bag)
+        labels = torch.zeros_like(tuples) if vertices is None else vertices[tuples.clamp(min=0)]
+        columns.append(torch.where(tuples < 0, -1, labels).index_select(0, bag.subgraph))
+    if initial.mark is not None:
+        columns.append(membership(bag))
+    if initial.rows is not None:
+        columns.append(rank_rows(bag, initial.num_ranks, torch.get_default_dtype()))
+    if initial.ranks is not None:
+        columns.append(ranks_of(bag, initial.num_ranks))
+    return columns
+
+
+def _vertex_numbers(initial: InitialFeatures, batch: Data) -> Tensor | None:
+    """Numbers that are equal for vertices that are encoded alike; ``None`` if all are."""
+    encoder = initial.vertex_encoder
+    if encoder is None or initial.constant is not None:
+        return None
+    every = torch.arange(batch.num_nodes)
+    seen = [getattr(batch, "x", None)]
+    if isinstance(encoder, WithEncoding):
+        signed = encoder.training and any(encoder.encoding.signed)
+        seen.append(getattr(batch, "encoding", None))
+        known = not signed and alike(encoder.features) and not getattr(encoder.features, "takes_batch", False)
+    else:
+        known = alike(encoder) and not getattr(encoder, "takes_batch", False)
+    if not known or any(value is None for value in seen):
+        return every
+    numbers = [torch.from_numpy(numbered(value)[0]) for value in seen if value is not None]
+    return numbers[0].long() if len(numbers) == 1 else torch.from_numpy(_rows(numbers)).long()
+
+
+def edge_codes(stack: Stack, batch: Data, bag: SubgraphBag) -> tuple[Tensor, EdgeRows | None, Tensor | None]:
+    """Numbers for the copied edges; the table of features with the row of each number; the values of marks.
+
+    A number is that of the features times the number of marks, plus that of the mark.
+    """
+    if not stack.looks_at_edges:
+        return torch.zeros_like(bag.edge), None, None
+    attributes = attributes_of(batch)
+    ids, first = numbered(attributes)
+    place = torch.from_numpy(first)
+    # As without sharing: equal rows of integers are encoded once, others one by one.
+    exact = not attributes.is_floating_point()
+    rows = attributes[place] if exact else attributes
+    rows = rows[:, None] if exact and rows.dim() == 1 else rows
+    table = EdgeRows(rows, torch.arange(len(first)) if exact else place)
+    code = torch.from_numpy(ids).long().index_select(0, bag.edge)
+    if bag.edge_mark is None:
+        return code, table, None
+    marks, of = torch.unique(bag.edge_mark, return_inverse=True)
+    return code * marks.numel() + of, table, marks
+
+
+def _rows(columns: Sequence[Tensor]) -> Any:
+    return numbered(torch.stack([column.long() for column in columns], dim=1))[0]
+
+
+def _joined(columns: Sequence[Tensor], bag: SubgraphBag) -> Tensor:
+    """One table of numbers for all copies."""
+    if not columns:
+        return torch.zeros_like(bag.vertex)
+    if len(columns) == 1:
+        return columns[0]
+    numbers = [torch.from_numpy(numbered(column)[0]) for column in columns]
+    return torch.stack(numbers, dim=1)

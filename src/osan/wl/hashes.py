@@ -223,13 +223,14 @@ def _unfolded(graph: Graph, test: WLTest) -> tuple[str, list[str]]:
         raise OsanError(f"test: expected one whose colors can be hashed, got {test}")
     reasons = plan.reasons()
     colors, first = relabel.relabel(plan.start.astype(np.uint64), plan.start)
+    known = len(first)
     names = [digest(reasons.atom(place)) for place in _first_places(colors)]
     while True:
         finer, count = plan.step(colors, True)
         names = [_next_name(names, colors, reasons.seen, place) for place in _first_places(finer)]
-        if count == len(first):
+        if count == known:
             break
-        colors, first = finer, np.empty(count)
+        colors, known = finer, count
     units = encoded.vertex_ptr[-1] if reasons.unit == "vertex" else plan.subgraph_ptr[-1]
     return reasons.unit, [
         digest(Multiset(names[c] for c in finer[reasons.places(unit)].tolist())) for unit in range(int(units))

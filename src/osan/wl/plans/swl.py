@@ -50,7 +50,7 @@ _NAMES = {
 
 def _build(encoded: Encoded, test: WLTest, by_vertex: bool) -> Plan:
     copies, start = chosen_subgraphs(encoded, test)
-    seen = test.aggregations or ()
+    seen = _seen(test)
 
     def aggregate(colors: Colors) -> tuple[Colors | None, Colors | None]:
         if by_vertex:
@@ -69,6 +69,11 @@ def _build(encoded: Encoded, test: WLTest, by_vertex: bool) -> Plan:
             encoded, copies, test, start, tuple(AGGREGATIONS[name] for name in seen), by_vertex
         ),
     )
+
+
+def _seen(test: WLTest) -> tuple[str, ...]:
+    assert isinstance(test.aggregations, tuple)  # a text becomes a tuple when the test is made
+    return test.aggregations
 
 
 def _step(encoded: Encoded, copies: Copies, seen: tuple[str, ...]) -> Step:
@@ -111,11 +116,11 @@ def _places(encoded: Encoded, copies: Copies) -> tuple[Ints, Ints, Ints]:
 
 def _cost(test: WLTest, n: int, m: int) -> Cost:
     cost = copies_cost(n, n, m, width=1)
-    return Cost(cost.memory + 40 * n * n, cost.updates * max(1, len(test.aggregations or ())))
+    return Cost(cost.memory + 40 * n * n, cost.updates * max(1, len(_seen(test))))
 
 
 def _title(test: WLTest, by_vertex: bool) -> str:
-    seen = test.aggregations or ()
+    seen = _seen(test)
     name = _NAMES.get(seen, f"SWL{{{', '.join(seen)}}}")
     return f"{name}({'SV' if by_vertex else 'VS'})"
 

@@ -23,7 +23,7 @@ def run(folder, sharing, policy, **data):
 
 @pytest.mark.data
 @pytest.mark.parametrize(
-    "dataset, policy", [("exp", "delete 1 vertex x 3"), ("zinc", "delete 1 vertex x all")]
+    ("dataset", "policy"), [("exp", "delete 1 vertex x 3"), ("zinc", "delete 1 vertex x all")]
 )
 def test_runs(tmp_path, dataset, policy, monkeypatch):
     monkeypatch.setattr("osan.training.fit.WORTH_IT", 1)

@@ -26,9 +26,8 @@ _MODULES = "ReLU ReLU6 GELU ELU SELU CELU SiLU Mish LeakyReLU PReLU Softplus Sof
 _MODULES += " LogSigmoid Tanhshrink Tanh Sigmoid"
 
 # Aggregations of PyG that do not look at the order of rows.
-_UNORDERED = [
-    f"{name}Aggregation" for name in ["Sum", "Mean", "Max", "Min", "Mul", "Std", "Var", "Median", "Softmax", "PowerMean"]
-]
+_KINDS = ("Sum", "Mean", "Max", "Min", "Mul", "Std", "Var", "Median", "Softmax", "PowerMean")
+_UNORDERED = [f"{kind}Aggregation" for kind in _KINDS]
 
 
 def elementwise(activation: Any) -> bool:
@@ -52,7 +51,7 @@ def draws(module: Module) -> bool:
     )
 
 
-def alike(module: Module) -> bool:
+def alike(module: Any) -> bool:
     """Whether a module is known to map equal rows to equal rows; batch norms count copies.
 
     >>> alike(MLP([4, 4, 4], norm=True)), alike(torch.nn.Dropout(0.5)), alike(torch.nn.Softmax(0))
@@ -74,7 +73,7 @@ def alike(module: Module) -> bool:
     )
 
 
-def local(module: Module) -> bool:
+def local(module: Any) -> bool:
     """Whether a module is :func:`alike` and has no batch norm, so that any set of rows can be mapped."""
     if type(module) is MLP:
         return module.norms is None and elementwise(module.activation)

@@ -111,7 +111,7 @@ class ClassCache:
         self.store = ClassStore(self._chunks(plain, make_bag, len(stack.layers)))
 
     def _chunks(self, graphs: FlatDataset, make_bag: MakeBag, layers: int) -> Iterator[Chunk]:
-        for positions in torch.arange(len(graphs)).split(_GRAPHS):
+        for positions in torch.split(torch.arange(len(graphs)), _GRAPHS):
             batch = graphs.batch(positions)
             bag = make_bag(batch)
             if self.drops_loops:

@@ -114,7 +114,7 @@ def predictions(network: Module, batch: Data, bags: Sequence[SubgraphBag]) -> tu
     """The predictions of a network for each of several bags, together if it can do that."""
     together: Any = getattr(network, "each", None)
     if callable(together) and len(bags) > 1:
-        return together(batch, bags)  # type: ignore[no-any-return]
+        return together(batch, bags)
     return tuple(network(batch, bag) for bag in bags)
 
 

@@ -249,8 +249,8 @@ def backward(  # type: ignore[no-untyped-def]
                 gradient, h, source, target, feature, index, weight, order, first, last, to_h, part, to_weight
             )
     if parts is not None:
-        for block in range(1, parts.shape[0]):
-            parts[0] += parts[block]
+        for other in range(1, parts.shape[0]):
+            parts[0] += parts[other]
 
 
 @njit(cache=True, nogil=True)

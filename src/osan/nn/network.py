@@ -158,8 +158,7 @@ class OSAN(Module):
 
     def from_cache(self, batch: Data, cache: ClassCache) -> Tensor | None:
         """Predictions for the bags of a cache of this network; ``None`` if it does not know the batch."""
-        rows = None if self.sharing == "off" or not stack_alike(self.stack) else cache.rows(batch)
-        if rows is None:
+        if self.sharing == "off" or not stack_alike(self.stack) or (rows := cache.rows(batch)) is None:
             return None
         out = rows.run(self.initial, self.stack, batch, self.inner, self.phi)
         if self.outer is not None:
@@ -189,7 +188,8 @@ class OSAN(Module):
                 sample = torch.repeat_interleave(torch.tensor(sizes))
                 index = index + count * sample[bag.subgraph]
             weight = _product(bag.weight, admitted)
-            vertices = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi).split(count)
+            pooled = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi)
+            vertices = torch.split(pooled, count)
             if self.outer is None:
                 return list(vertices)
             graph = graph_index(batch)[0]
@@ -197,10 +197,10 @@ class OSAN(Module):
         assert self.outer is not None
         subgraphs = shared.pooled(self.inner, h, bag.subgraph, bag.num_subgraphs, bag.weight, self.phi)
         weight = _admitted_subgraphs(bag, admitted)
-        weights = [None] * len(bags) if weight is None else weight.split(sizes)
+        weights = [None] * len(bags) if weight is None else torch.split(weight, sizes)
         return [
             self.outer(rows, each.graph, each.num_graphs, some)
-            for rows, each, some in zip(subgraphs.split(sizes), bags, weights, strict=True)
+            for rows, each, some in zip(torch.split(subgraphs, sizes), bags, weights, strict=True)
         ]
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:

@@ -69,7 +69,7 @@ class SharedRows:
             The map.
         """
         if not pool_alike(pool):
-            return then(pool(self.full(h), index, size, weight))  # type: ignore[no-any-return]
+            return then(pool(self.full(h), index, size, weight))
         groups = self.classes.groups(index, size, None if weight is None else weight != 0)
         return pooled(groups, pool, h, then)
 
@@ -82,8 +82,8 @@ def pooled(groups: Groups, pool: Any, h: Tensor, then: Module) -> Tensor:
     """Pool each kind of group and map the result; one row per group."""
     rows = _pool(pool, h, groups.member, groups.kind, groups.num_kinds)
     if local(then):
-        return then(rows).index_select(0, groups.of)  # type: ignore[no-any-return]
-    return then(rows.index_select(0, groups.of))  # type: ignore[no-any-return]
+        return then(rows).index_select(0, groups.of)
+    return then(rows.index_select(0, groups.of))
 
 
 def _pool(pool: Any, h: Tensor, member: Tensor, kind: Tensor, size: int) -> Tensor:
@@ -197,7 +197,7 @@ def views_of(
     return views
 
 
-def stack_alike(stack: Stack) -> bool:
+def stack_alike(stack: Any) -> bool:
     for layer in stack.layers:
         if layer.dropout and layer.training and not layer.shared_dropout:
             return False

@@ -68,7 +68,7 @@ class Randomness:
             ``None`` draws a fresh seed from torch's global generator, as in training.
         """
         sets = isinstance(batch, GroundSet)
-        device = batch.sizes.device if sets else batch.edge_index.device
+        device = batch.sizes.device if isinstance(batch, GroundSet) else batch.edge_index.device
         if seed is None:
             key = torch.randint(2**62, (), device=device)
         else:

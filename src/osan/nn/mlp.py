@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import Linear, Module, ModuleList
 
-from osan.compiled import one_thread, threads
+from osan.compiled import threads
 from osan.errors import OsanError
 from osan.nn import norm_kernels as kernels
 from osan.nn.norm import SMALL, Activation, BagBatchNorm, activated
@@ -106,6 +106,6 @@ class _Dropout(torch.autograd.Function):
 def _scaled(h: Tensor, bits: Tensor, dropped: int) -> Tensor:
     out = torch.empty_like(h, memory_format=torch.contiguous_format)
     arrays = [t.detach().contiguous().view(-1).numpy() for t in (out, h, bits)]
-    with one_thread(h.numel() < SMALL):
-        kernels.dropped(*arrays, dropped - 2**15, 2**16 / (2**16 - dropped), threads())
+    use = 1 if h.numel() < SMALL else threads()
+    kernels.dropped(*arrays, dropped - 2**15, 2**16 / (2**16 - dropped), use, use=use)
     return out

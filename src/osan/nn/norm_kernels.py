@@ -70,18 +70,6 @@ def _moments(h, count, low, high, means, variances):  # type: ignore[no-untyped-
     return copies
 
 
-@parallel
-def moments(h, count, parts):  # type: ignore[no-untyped-def]
-    """Mean, variance and number of the copies."""
-    width = h.shape[1]
-    mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
-    copies = np.zeros(parts)
-    for part in prange(parts):
-        low, high = _part(np.int64(part), parts, width, COLUMNS)
-        copies[part] = _moments(h, count, low, high, mean, variance)
-    return mean, variance, copies[0]
-
-
 @njit(cache=True, nogil=True)
 def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
     """Factor and summand that normalize, and the inverse deviation, from one formula in both directions."""
@@ -99,13 +87,20 @@ def _forward(out, h, scale, shift, least, first, last):  # type: ignore[no-untyp
 
 
 @parallel
-def forward(out, h, weight, bias, mean, variance, eps, least, parts):  # type: ignore[no-untyped-def]
-    """The normalized rows, and at least ``least``."""
+def forward(out, h, weight, bias, count, eps, least, parts):  # type: ignore[no-untyped-def]
+    """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies."""
+    rows, width = h.shape
+    mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
+    copies = np.zeros(parts)
+    for part in prange(parts):
+        low, high = _part(np.int64(part), parts, width, COLUMNS)
+        copies[part] = _moments(h, count, low, high, mean, variance)
     scale, shift, _ = _affine(weight, bias, mean, variance, eps)
     least = h.dtype.type(least)
     for part in prange(parts):
-        first, last = _part(np.int64(part), parts, h.shape[0], 1)
+        first, last = _part(np.int64(part), parts, rows, 1)
         _forward(out, h, scale, shift, least, first, last)
+    return mean, variance, copies[0]
 
 
 @njit(cache=True, nogil=True)

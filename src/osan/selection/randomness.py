@@ -67,13 +67,14 @@ class Randomness:
         seed
             ``None`` draws a fresh seed from torch's global generator, as in training.
         """
-        sets = isinstance(batch, GroundSet)
-        device = batch.sizes.device if isinstance(batch, GroundSet) else batch.edge_index.device
+        if isinstance(batch, GroundSet):
+            graphs, device = batch.num_graphs, batch.sizes.device
+        else:
+            graphs, device = graph_index(batch)[1], batch.edge_index.device
         if seed is None:
             key = torch.randint(2**62, (), device=device)
         else:
             key = torch.tensor(seed, dtype=torch.long, device=device)
-        graphs = batch.num_graphs if sets else graph_index(batch)[1]
         graph_id = getattr(batch, "graph_id", None)
         if graph_id is None:
             graph_id = torch.arange(graphs, device=device)

@@ -18,22 +18,21 @@ from osan.compiled import njit, parallel, prange
 
 @njit(cache=True, nogil=True)
 def _log_sum(a, b):  # type: ignore[no-untyped-def]
-    """log(exp(a) + exp(b)), also for minus infinity."""
-    high, low = max(a, b), min(a, b)
-    return high if low == -np.inf else high + np.log1p(np.exp(low - high))
+    """log(exp(a) + exp(b)), and the share of exp(b) in the sum; one of them may be minus infinity."""
+    rest = np.exp(min(a, b) - max(a, b))
+    return max(a, b) + np.log1p(rest), (1.0 if b >= a else rest) / (1 + rest)
 
 
 @njit(cache=True, nogil=True)
 def _suffixes(theta, k):  # type: ignore[no-untyped-def]
-    """The logarithms of all e[j, c], shape ``[n + 1, k + 1]``."""
+    """The logarithms of all e[j, c], shape ``[n + 1, k + 1]``; minus infinity where c is above n - j."""
     n = theta.shape[0]
-    table = np.empty((n + 1, k + 1))
-    table[n] = -np.inf
+    table = np.full((n + 1, k + 1), -np.inf)
     table[n, 0] = 0
     for j in range(n - 1, -1, -1):
         table[j, 0] = 0
-        for c in range(1, k + 1):
-            table[j, c] = _log_sum(table[j + 1, c], theta[j] + table[j + 1, c - 1])
+        for c in range(1, min(k, n - j) + 1):
+            table[j, c] = _log_sum(table[j + 1, c], theta[j] + table[j + 1, c - 1])[0]
     return table
 
 
@@ -59,11 +58,12 @@ def _derivative(theta, gradient, k, out):  # type: ignore[no-untyped-def]
     terms of the recursion.
     """
     n = theta.shape[0]
-    after = _suffixes(theta, k)
-    slope = np.zeros((n + 1, k + 1))
+    after, slope = np.full((n + 1, k + 1), -np.inf), np.zeros((n + 1, k + 1))
+    after[n, 0] = 0
     for j in range(n - 1, -1, -1):
+        after[j, 0] = 0
         for c in range(1, min(k, n - j) + 1):
-            share = np.exp(theta[j] + after[j + 1, c - 1] - after[j, c])
+            after[j, c], share = _log_sum(after[j + 1, c], theta[j] + after[j + 1, c - 1])
             kept = slope[j + 1, c]
             slope[j, c] = kept + share * (gradient[j] + slope[j + 1, c - 1] - kept)
     before, rise = np.full(k + 1, -np.inf), np.zeros(k + 1)
@@ -77,10 +77,8 @@ def _derivative(theta, gradient, k, out):  # type: ignore[no-untyped-def]
             total += share * (gradient[j] + rise[a] + slope[j + 1, c] - slope[0, k])
         out[j] = total
         for c in range(min(k, j + 1), 0, -1):
-            taken = theta[j] + before[c - 1]
-            both = _log_sum(before[c], taken)
-            rise[c] += np.exp(taken - both) * (gradient[j] + rise[c - 1] - rise[c])
-            before[c] = both
+            before[c], share = _log_sum(before[c], theta[j] + before[c - 1])
+            rise[c] += share * (gradient[j] + rise[c - 1] - rise[c])
 
 
 @parallel

@@ -26,9 +26,8 @@ _MODULES = "ReLU ReLU6 GELU ELU SELU CELU SiLU Mish LeakyReLU PReLU Softplus Sof
 _MODULES += " LogSigmoid Tanhshrink Tanh Sigmoid"
 
 # Aggregations of PyG that do not look at the order of rows.
-_UNORDERED = [
-    f"{name}Aggregation" for name in ["Sum", "Mean", "Max", "Min", "Mul", "Std", "Var", "Median", "Softmax", "PowerMean"]
-]
+_KINDS = ("Sum", "Mean", "Max", "Min", "Mul", "Std", "Var", "Median", "Softmax", "PowerMean")
+_UNORDERED = [f"{kind}Aggregation" for kind in _KINDS]
 
 
 def elementwise(activation: Any) -> bool:

@@ -158,8 +158,7 @@ class OSAN(Module):
 
     def from_cache(self, batch: Data, cache: ClassCache) -> Tensor | None:
         """Predictions for the bags of a cache of this network; ``None`` if it does not know the batch."""
-        rows = None if self.sharing == "off" or not stack_alike(self.stack) else cache.rows(batch)
-        if rows is None:
+        if self.sharing == "off" or not stack_alike(self.stack) or (rows := cache.rows(batch)) is None:
             return None
         out = rows.run(self.initial, self.stack, batch, self.inner, self.phi)
         if self.outer is not None:

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.bags.build import thinned
 from osan.bags.class_store import Chunk, ClassStore
-from osan.bags.share import Classes, Groups, share, words_of
+from osan.bags.classes import Classes, Groups, share, words_of
 from osan.data import FlatDataset
 from osan.memory import free_memory, in_words
 from osan.nn.alike import is_gcn, local, replaces_loops

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.bags.build import thinned
-from osan.bags.share import Classes, Groups, numbered, share
+from osan.bags.classes import Classes, Groups, numbered, share
 from osan.errors import OsanError
 from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local, pool_alike, replaces_loops
 from osan.nn.atomic import InitialFeatures, membership, ordered_atomic_types, rank_rows, ranks_of, tuples_of

@@ -21,7 +21,7 @@ $(VENV)/.lint: $(VENV)/.test
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[lint]'
 	@touch $@
 
-run: $(VENV)/.core  ## install, then train three networks on embedded graphs and compare them
+run: $(VENV)/.core  ## install, then train six networks on generated graphs and compare them
 	$(BIN)/osan demo
 
 test: $(VENV)/.test  ## install the test extras and run every test

@@ -17,6 +17,7 @@ from numba import prange
 __all__ = ["njit", "one_thread", "parallel", "prange", "threads"]
 
 _log = logging.getLogger(__name__)
+_MOST = int(numba.config.NUMBA_NUM_THREADS)
 _state = threading.local()
 _forked = False
 _launched = False
@@ -63,16 +64,16 @@ def threads() -> int:
     """
     if _forked or getattr(_state, "one", False):
         return 1
-    most = int(numba.config.NUMBA_NUM_THREADS)
     torch = sys.modules.get("torch")
     wanted = getattr(torch, "get_num_threads", None)  # none while torch is being imported
-    return most if wanted is None else min(most, wanted())
+    return _MOST if wanted is None else min(_MOST, wanted())
 
 
 def parallel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a function with ``prange`` loops twice, for many threads and for one, and choose per call.
 
-    :func:`threads` says how many. Compiled code cannot call the result, only Python can.
+    :func:`threads` says how many, unless the caller does by the argument ``use``. Compiled code cannot call
+    the result, only Python can.
     """
     many = njit(parallel=True)(function)
     assert isinstance(function, FunctionType)
@@ -84,8 +85,8 @@ def parallel(function: Callable[..., Any]) -> Callable[..., Any]:
     alone.__module__ = function.__module__
     one = njit()(alone)
 
-    def call(*arguments: Any) -> Any:
-        wanted = threads()
+    def call(*arguments: Any, use: int | None = None) -> Any:
+        wanted = threads() if use is None else use
         if wanted == 1:
             return one(*arguments)
         _start(wanted)

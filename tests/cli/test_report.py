@@ -3,14 +3,19 @@
 import json
 import os
 import sys
+from io import StringIO
+from pathlib import Path
 
 import pytest
 import typer
+from rich.console import Console
 from typer.testing import CliRunner
 
 from osan.cli import app
+from osan.cli.demo import tables
 from osan.cli.sweep import follow
 from osan.errors import OsanError
+from osan.experiments.demo import MOTIF, PAIRS
 
 runner = CliRunner()
 
@@ -105,17 +110,39 @@ def test_errors_are_osans(words, message):
 def test_the_demo_end_to_end(tmp_path):
     told = json.loads(run("demo", "--epochs", "1", "--json"))
     # Plain GIN cannot be better or worse than chance, however long it trains.
-    assert told["accuracy"]["demo/plain"] == 0.5
-    assert set(told["accuracy"]) == {"demo/plain", "demo/random", "demo/learned"}
+    assert told["reached"]["demo/pairs/plain"] == 0.5
+    ways = ("plain", "random", "learned")
+    assert set(told["reached"]) == {f"demo/{part}/{way}" for part in ("motif", "pairs") for way in ways}
+    # Three of 14 to 20 vertices by chance.
+    assert 3 / 20 - 0.05 < told["found"]["demo/motif/random"] < 3 / 14 + 0.05
     assert (tmp_path / "demo.svg").read_text().startswith("<svg")
     assert "mark 1 vertex x 3" in (tmp_path / "demo.html").read_text()
     # Again: nothing is left to do, and the page of all runs and an explanation come from the same folders.
-    assert json.loads(run("demo", "--epochs", "1", "--json"))["accuracy"] == told["accuracy"]
+    assert json.loads(run("demo", "--epochs", "1", "--json")) == told
     run("report", "--examples", "0")
     assert (tmp_path / "report.html").exists()
-    found = json.loads(run("explain", "runs/demo/random/seed-0", "0", "--out", "a.png", "--json"))
+    found = json.loads(run("explain", "runs/demo/pairs/random/seed-0", "0", "--out", "a.png", "--json"))
     assert found["what"] == "marked"
     assert sum(row[0] for row in found["vertices"]) == pytest.approx(1.0, abs=0.01)
-    assert "subgraph 3" in run("explain", "runs/demo/learned/seed-0", "1", "--samples", "3")
+    assert "subgraph 3" in run("explain", "runs/demo/pairs/learned/seed-0", "1", "--samples", "3")
     with pytest.raises(OsanError, match="expected a policy, got none"):
-        run("explain", "runs/demo/plain/seed-0", "0")
+        run("explain", "runs/demo/pairs/plain/seed-0", "0")
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_pages_show_what_the_demo_prints(page):
+    """The block, except for its numbers, is what the command makes of these numbers."""
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    (block,) = (each for each in text.split("```") if "wrote demo.html" in each)
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in block.splitlines() if "│" in line]
+    assert len(cells) == len(MOTIF) + len(PAIRS)
+    motif = dict(zip(MOTIF, cells, strict=False))
+    reached = {f"demo/motif/{way}": float(row[1]) for way, row in motif.items()}
+    found = {f"demo/motif/{way}": float(row[2].rstrip("%")) / 100 for way, row in motif.items() if row[2]}
+    pairs = zip(PAIRS, cells[len(MOTIF) :], strict=True)
+    reached |= {f"demo/pairs/{way}": float(row[1].rstrip("%")) / 100 for way, row in pairs}
+    printed = Console(file=StringIO(), width=80)
+    for table in tables(reached, found):
+        printed.print(table)
+    lines = [line.rstrip() for line in printed.file.getvalue().splitlines()]
+    assert [line.rstrip() for line in block.strip().splitlines()][: len(lines)] == lines

@@ -10,7 +10,10 @@ import torch
 from pages import DOCS, ROOT, blocks, run, text_of
 
 # Pages whose blocks need no files. Those of index.md train, and make their own.
-PAGES = [ROOT / "README.md", *(DOCS / name for name in ("theory.md", "networks.md", "selection.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *(DOCS / name for name in ("theory.md", "networks.md", "selection.md", "sharing.md")),
+]
 
 
 @pytest.fixture

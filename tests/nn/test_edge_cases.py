@@ -112,6 +112,11 @@ def test_dropout_keeps_entries_independently_with_its_probability(p):
         assert abs((flat[lag:] * flat[:-lag]).mean().item()) < 4 * p * (1 - p) / n**0.5
     out.sum().backward()
     assert torch.equal(h.grad, out.detach())
+    small = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    dropped = dropout(small, p, training=True)
+    (first,) = torch.autograd.grad(dropped, small, dropped, create_graph=True)  # small * factor^2
+    (second,) = torch.autograd.grad(first.sum(), small)
+    assert torch.allclose(second * small, first)
     assert dropout(h, p, training=False) is h
     assert not bool(dropout(h, 1.0, training=True).any())
 

@@ -8,11 +8,12 @@ import torch
 from hypothesis import Phase, given, settings
 from torch.nn import BatchNorm1d, Linear, Sequential
 from torch_geometric.data import Batch, Data
-from torch_geometric.nn import GINConv
-from torch_geometric.nn.aggr import MedianAggregation
+from torch_geometric.nn import ChebConv, GATv2Conv, GINConv, SAGEConv
+from torch_geometric.nn.aggr import MedianAggregation, SortAggregation
 
 from osan import bags, nn
 from osan.colors import signatures
+from osan.data import flatten
 from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.sharing import shared_rows
 
@@ -62,6 +63,8 @@ LAYERS = {
     "pna": {"conv": "pna", "degrees": torch.tensor([1, 4, 4, 1]), **EDGES},
     "all": {"neighborhood": ["edges", "all", "edges"]},
     "custom": {"conv": lambda w: GINConv(Sequential(Linear(w, w), BatchNorm1d(w)))},
+    "sage": {"conv": lambda w: SAGEConv(w, w, aggr="max")},
+    "gat": {"conv": lambda w: GATv2Conv(w, w, edge_dim=w), **EDGES},
 }
 
 
@@ -124,6 +127,12 @@ def test_pooling(pool, aggregation):
     options = {"sagg": pool, "readout": pool, "aggregation": aggregation}
     assert_equal(network(**options), BATCH, BAGS["deleted"](BATCH))
     assert_equal(network(**options), BATCH, BAGS["unpooled"](BATCH))
+
+
+def test_pooling_in_order():
+    """An aggregation that may look at the order of rows gets one row for every copy, in order."""
+    assert_equal(network(readout=SortAggregation(k=2)), BATCH, BAGS["deleted"](BATCH))
+    assert_equal(network(readout=MedianAggregation()), BATCH, BAGS["unpooled"](BATCH))
 
 
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
@@ -204,6 +213,8 @@ def test_where_copies_differ():
     assert shares(dropping.eval())
     assert shares(network(dropout=0.5, shared_dropout=True))
     assert not shares(network(activation=lambda h: h / h.sum()))
+    assert not shares(network(conv=lambda w: ChebConv(w, w, 2)))
+    assert not shares(network(conv=lambda w: SAGEConv(w, w, aggr="lstm")))
     assert not shares(network(), bags.from_choice(BATCH, torch.full((BATCH.num_nodes, 1), 0.5)))
     choice = torch.ones(BATCH.num_nodes, 1, requires_grad=True)
     assert not shares(network(), bags.from_choice(BATCH, choice))
@@ -280,3 +291,43 @@ def test_only_in_training_do_copies_have_gradients():
     model = network().float()
     assert shared_rows(model.initial, model.stack, BATCH, bags_of["imle"]) is None
     assert shared_rows(model.initial, model.stack, BATCH, bags_of["random"]) is not None
+
+
+@pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
+@pytest.mark.parametrize("layer", ["gin", "gine", "gcn", "pna", "residual"])
+def test_cache_of_classes(layer, aggregation):
+    """Batches of a dataset whose classes are known, against those of a model without a cache."""
+    graphs = flatten([data for data in BATCH.to_data_list() for _ in range(2)])
+    make = partial(bags.all_subsets, k=1, operation="mark")
+    options = {"atomic": "unordered", "aggregation": aggregation, "alongside": True, **LAYERS[layer]}
+    model = nn.FixedBags(make, network(**options))
+    assert nn.remember(model, graphs) is None
+    batch = graphs.batch(torch.tensor([5, 0, 8, 3, 6]))
+    out = model(batch)
+    torch.testing.assert_close(out.prediction, model.network(batch, make(batch)), atol=1e-10, rtol=1e-10)
+    assert out.num_graphs == 5
+    assert out.bag.num_subgraphs == batch.num_nodes
+    out.prediction.sum().backward()
+    known = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    nn.set_sharing(model, "off")
+    model(batch).prediction.sum().backward()
+    for a, b in zip(known, [p.grad for p in model.parameters() if p.grad is not None], strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=1e-10)
+
+
+def test_cache_knows_its_graphs():
+    graphs = flatten(BATCH.to_data_list())
+    model = nn.ds_gnn(WIDTH, 2, 1, policy="vertex-deleted", vertex_encoder=encoder((2,), WIDTH))
+    assert nn.remember(model, graphs[:3]) is None
+    assert model.cache.rows(graphs.batch(torch.tensor([0, 2]))) is not None
+    assert model.cache.rows(graphs.batch(torch.tensor([0, 3]))) is None
+    other = graphs.batch(torch.tensor([0, 2]))
+    other.x = 1 - other.x
+    assert model.cache.rows(other) is None
+    moved = graphs.batch(torch.tensor([0, 2]))
+    moved.edge_index = moved.edge_index.flip(1)
+    assert model.cache.rows(moved) is None
+    assert model.cache.rows(BATCH) is None
+    random = nn.dropout_gnn(WIDTH, 2, 1, m=2, k=1, vertex_encoder=encoder((2,), WIDTH))
+    assert "every time" in nn.remember(random, graphs)

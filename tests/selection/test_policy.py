@@ -102,7 +102,7 @@ def test_what_is_allowed_round_trips(**settings):
     ("settings", "message"),
     [
         ({"operation": "remove"}, "'delete', 'select', 'mark'"),
-        ({"what": "path"}, "'vertex', 'edge', 'ego', 'tree'"),
+        ({"what": "path"}, "'vertex', 'edge', 'ego', 'tree', 'element'"),
         ({"size": 0}, "at least 1 .*, got 0"),
         ({"size": -2}, "at least 1"),
         ({"size": 1.5}, "at least 1 .*, got 1.5"),

@@ -13,6 +13,8 @@ from torch_geometric.data import Batch, Data, HeteroData
 
 from osan.errors import OsanError
 from osan.selection import Noise, Policy, Random, Selection, problem_for
+from osan.selection.ground import GroundSet
+from osan.selection.topk import _sorted_ranks, ranks
 
 POLICIES = [
     "delete 1 vertex", "delete 3 vertices", "select 1 vertex", "select 4 vertices", "mark 2 vertices",
@@ -257,3 +259,21 @@ def test_random_choices_are_uniform_over_subsets_and_centers():
         kinds = [tuple(z) for z in choices(policy, star)]
         seen = [tuple(z[:, 0]) for z in per_graph(drawn, batch, policy.weighs_edges)]
         assert chisquare([seen.count(kind) for kind in kinds]).pvalue > 0.001
+
+
+def test_ranks_are_those_of_a_sort_of_pairs():
+    """By descending weight, then ascending tie: short and long graphs, equal and masked weights."""
+    torch.manual_seed(0)
+    sizes = torch.tensor([0, 1, 30, 0, 64, 65, 200])
+    graph = torch.repeat_interleave(sizes)
+    position = torch.cat([torch.arange(n) for n in sizes.tolist()])
+    ground = GroundSet(graph, position, sizes)
+    weights, tie = torch.randint(-3, 4, (len(graph), 2)).float(), torch.rand(len(graph), 2).double()
+    weights[::7] = -torch.inf
+    found = ranks(weights, tie, ground)
+    assert torch.equal(found, _sorted_ranks(weights, tie, ground))
+    for g in range(len(sizes)):
+        for i in range(2):
+            rows = torch.nonzero(graph == g).flatten().tolist()
+            order = sorted(rows, key=lambda r, i=i: (-weights[r, i].item(), tie[r, i].item()))
+            assert [int(found[r, i]) for r in order] == list(range(len(rows)))

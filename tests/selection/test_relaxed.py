@@ -11,8 +11,18 @@ from scipy import stats
 from torch_geometric.data import Batch
 
 from osan.errors import OsanError
-from osan.selection import SIMPLE, Noise, Randomness, ScoreFunction, Selection, StraightThrough
-from osan.selection.subsets import log_partitions, marginals
+from osan.selection import (
+    SIMPLE,
+    Noise,
+    Policy,
+    Randomness,
+    ScoreFunction,
+    Selection,
+    StraightThrough,
+    problem_for,
+)
+from osan.selection.ground import GroundSet
+from osan.selection.subsets import _composed, drawn, log_partitions, marginals
 
 
 def subsets(n, k):
@@ -65,6 +75,64 @@ def test_simple_gradient_is_that_of_the_marginals_in_a_ragged_batch(text):
             (enumerated_marginals(theta, k) @ upstream[first : first + n, channel]).backward()
             assert torch.allclose(weights.grad[first : first + n, channel], theta.grad, atol=1e-6)
         first += n
+
+
+def enumerated_draw(theta, uniform, k):
+    """Element j is taken if its number is below its probability given the elements before it."""
+    states = torch.stack(subsets(len(theta), k))
+    logits = states @ theta
+    possible = torch.ones(len(states), dtype=torch.bool)
+    for j in range(len(theta)):
+        probability = torch.softmax(logits[possible], 0) @ states[possible, j]
+        possible &= states[:, j] == (uniform[j] < probability)
+    return states[possible][0]
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_drawn_subsets_and_their_gradients_equal_enumeration(scale):
+    """Ground sets and subsets of every size in one ragged batch, compiled and of ordinary operations."""
+    pairs = [(n, k) for n in range(1, 8) for k in range(n + 1)]
+    graph = torch.repeat_interleave(torch.tensor([n for n, _ in pairs]))
+    position = torch.cat([torch.arange(n) for n, _ in pairs])
+    ground = GroundSet(graph, position, torch.tensor([n for n, _ in pairs]))
+    torch.manual_seed(3)
+    theta = scale * torch.randn(len(graph), 2, dtype=torch.float64)
+    uniform, slope = torch.rand_like(theta), torch.randn_like(theta)
+    k = torch.tensor([k for _, k in pairs])
+    found = []
+    for function in (drawn, _composed):
+        leaf = theta.clone().requires_grad_()
+        out = function(leaf, uniform, ground, k, 7)
+        out.backward(slope)
+        found.append((out.detach(), leaf.grad))
+    for g, (n, size) in enumerate(pairs):
+        for i in range(2):
+            mine, numbers = theta[graph == g, i].requires_grad_(), uniform[graph == g, i]
+            (enumerated_marginals(mine, size) @ slope[graph == g, i]).backward()
+            for z, gradient in found:
+                assert torch.equal(z[graph == g, i], enumerated_draw(mine.detach(), numbers, size)), (n, size)
+                assert torch.allclose(gradient[graph == g, i], mine.grad, rtol=1e-9, atol=1e-9), (n, size)
+
+
+def test_drawn_subsets_have_gradients_of_gradients():
+    ground = GroundSet(torch.zeros(5).long(), torch.arange(5), torch.tensor([5]))
+    theta = torch.randn(5, 1, dtype=torch.float64, requires_grad=True)
+    slope, uniform = torch.randn(5, 1, dtype=torch.float64), torch.rand(5, 1, dtype=torch.float64)
+    out = drawn(theta, uniform, ground, torch.tensor([2]), 2)
+    (first,) = torch.autograd.grad(out, theta, slope, create_graph=True)
+    (second,) = torch.autograd.grad(first.square().sum(), theta)
+    other = theta.detach().flatten().requires_grad_()
+    (true,) = torch.autograd.grad(enumerated_marginals(other, 2) @ slope[:, 0], other, create_graph=True)
+    (wanted,) = torch.autograd.grad(true.square().sum(), other)
+    assert torch.allclose(second.flatten(), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_drawn_subsets_refuse_infinity(value):
+    problem = problem_for(Policy.parse("select 1 vertex"), data(nx.path_graph(3)))
+    weights = torch.tensor([[0.0, 0.0], [0.0, value], [0.0, 0.0]])
+    with pytest.raises(OsanError, match=rf"below infinity, got {value:g} in graph 0 .*, subgraph 1"):
+        SIMPLE()(problem, weights, Noise(), Randomness.of(data(nx.path_graph(3)), 0))
 
 
 @pytest.mark.parametrize("text", ["select 2 vertices", "delete 2 vertices"])

@@ -117,6 +117,7 @@ def edge_index_of(batch: Data) -> Tensor:
     advice = {
         "list": "; use torch_geometric.data.Batch.from_data_list",
         "HeteroData": "; use data.to_homogeneous()",
+        "GroundSet": "; choose elements of sets, as in 'select 4 elements'",
     }
     raise OsanError(
         "batch.edge_index: expected an int64 tensor of shape [2, edges] in a PyG Data or Batch, "

@@ -91,7 +91,7 @@ def joined(bags: Sequence[SubgraphBag]) -> SubgraphBag:
     lengths = {-1 if bag.tuples is None else bag.tuples.size(1) for bag in bags}
     return replace(
         bags[0],
-        **{name: together(name) for name in names},
+        **{name: together(name) for name in names},  # type: ignore[arg-type]
         subgraph=torch.cat([bag.subgraph + shift for bag, shift in zip(bags, subgraphs, strict=False)]),
         edge_index=torch.cat(
             [bag.edge_index + shift for bag, shift in zip(bags, copies, strict=False)], dim=1

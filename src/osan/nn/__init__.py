@@ -20,8 +20,8 @@ from osan.nn.atomic import InitialFeatures
 from osan.nn.convolution import convolve
 from osan.nn.data_driven import DataDrivenOSAN
 from osan.nn.dss import SharingStack, dss_network
-from osan.nn.encoders import Categorical, Numerical
-from osan.nn.fixed_bags import FixedBags, brings_bags
+from osan.nn.encoders import Categorical, Constant, Numerical
+from osan.nn.fixed_bags import FixedBags, brings_bags, remember
 from osan.nn.layers import LAYERS, make_layer
 from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork, ego_network
@@ -47,6 +47,7 @@ __all__ = [
     "BagBatchNorm",
     "Categorical",
     "CentralityWeigher",
+    "Constant",
     "DataDrivenOSAN",
     "EgoNetwork",
     "Encoding",
@@ -82,6 +83,7 @@ __all__ = [
     "osan",
     "paper_network",
     "reconstruction_gnn",
+    "remember",
     "set_sharing",
     "views",
 ]

@@ -6,14 +6,16 @@ from typing import Any
 
 import torch
 from torch.nn import BatchNorm1d, Module
-from torch_geometric.nn import BatchNorm, GCNConv
+from torch_geometric.nn import BatchNorm, GATConv, GATv2Conv, GCNConv
 
 from osan.nn.encoders import Categorical, EdgeMLP, Numerical
 from osan.nn.layers import GCN, GIN, GINE, PNA, AllConv, MarkedConv, PyGLayer
 from osan.nn.layers.gin import sum_and_map
+from osan.nn.layers.pyg import of_multisets
 from osan.nn.layers.row_local import row_local
 from osan.nn.mlp import MLP
 from osan.nn.norm import BagBatchNorm
+from osan.nn.pooling import POOLS, AggregationPool
 
 # Activations that look at one number at a time, and draw none.
 _NAMES = "relu relu6 gelu elu selu celu silu mish leaky_relu softplus softsign hardswish hardtanh logsigmoid"
@@ -22,6 +24,10 @@ _ACTIVATIONS = {getattr(torch.nn.functional, name) for name in _NAMES.split()}
 _ACTIVATIONS |= {torch.relu, torch.tanh, torch.sigmoid}
 _MODULES = "ReLU ReLU6 GELU ELU SELU CELU SiLU Mish LeakyReLU PReLU Softplus Softsign Hardswish Hardtanh"
 _MODULES += " LogSigmoid Tanhshrink Tanh Sigmoid"
+
+# Aggregations of PyG that do not look at the order of rows.
+_KINDS = ("Sum", "Mean", "Max", "Min", "Mul", "Std", "Var", "Median", "Softmax", "PowerMean")
+_UNORDERED = [f"{kind}Aggregation" for kind in _KINDS]
 
 
 def elementwise(activation: Any) -> bool:
@@ -45,7 +51,7 @@ def draws(module: Module) -> bool:
     )
 
 
-def alike(module: Module) -> bool:
+def alike(module: Any) -> bool:
     """Whether a module is known to map equal rows to equal rows; batch norms count copies.
 
     >>> alike(MLP([4, 4, 4], norm=True)), alike(torch.nn.Dropout(0.5)), alike(torch.nn.Softmax(0))
@@ -67,7 +73,7 @@ def alike(module: Module) -> bool:
     )
 
 
-def local(module: Module) -> bool:
+def local(module: Any) -> bool:
     """Whether a module is :func:`alike` and has no batch norm, so that any set of rows can be mapped."""
     if type(module) is MLP:
         return module.norms is None and elementwise(module.activation)
@@ -78,9 +84,10 @@ def local(module: Module) -> bool:
 def layer_alike(conv: Any) -> bool:
     """Whether a layer is known to be a function of the row itself and the multiset of its messages.
 
-    That is so for the layers of this library and for PyG's ``GINConv``, ``GINEConv`` and ``GCNConv``, unless
-    they hold a module or an activation that is not known. A custom layer that is called with ``(h, view)``
-    says so by an attribute ``multiset = True``: it has to work with ``view.row`` and ``view.count``.
+    That is so for the layers of this library and for those of PyG that
+    :func:`~osan.nn.layers.pyg.of_multisets` knows, unless they hold a module or an activation that is not
+    known. A custom layer that is called with ``(h, view)`` says so by an attribute ``multiset = True``: it
+    has to work with ``view.row`` and ``view.count``.
     """
     if isinstance(conv, MarkedConv):
         parts = (conv.marked, conv.unmarked)
@@ -94,8 +101,28 @@ def layer_alike(conv: Any) -> bool:
     if is_gcn(conv):
         return True
     if isinstance(conv, PyGLayer):
-        return conv.run is sum_and_map and alike(conv.conv.nn)
+        if conv.run is sum_and_map:
+            return alike(conv.conv.nn)
+        return of_multisets(conv.conv) and all(map(elementwise, _activations(conv.conv)))
     return bool(getattr(conv, "multiset", False)) and not draws(conv)
+
+
+def _activations(module: Module) -> list[Module]:
+    """The activations inside a module."""
+    return [part for part in module.modules() if type(part).__module__ == "torch.nn.modules.activation"]
+
+
+def pool_alike(pool: Any) -> bool:
+    """Whether a pooling is known to be a function of the multiset of its rows."""
+    if isinstance(pool, AggregationPool):
+        return type(pool.aggregation).__name__ in _UNORDERED
+    return type(pool) in POOLS.values()
+
+
+def replaces_loops(conv: Any) -> bool:
+    """Whether a layer drops the self-loops of the graph and adds its own."""
+    inner = conv.conv if isinstance(conv, PyGLayer) else conv
+    return is_gcn(conv) or (isinstance(inner, GATConv | GATv2Conv) and bool(inner.add_self_loops))
 
 
 def is_gcn(conv: Any) -> bool:

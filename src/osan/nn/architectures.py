@@ -224,10 +224,10 @@ def dss_gnn(
 def few_marks(width: int = 64, layers: int = 6, out: int = 1, **options: Unpack[BagOptions]) -> OSAN:
     """The network for few marked subgraphs beside the whole graph: residual layers, then means over views.
 
-    The features of a vertex are the mean over the views that it is in, followed by a perceptron; then vertices
-    are pooled, and another perceptron predicts. Without the first one the two means could be exchanged, and
-    the network would see each mark alone. It is :func:`osan.nn.osan` with ``aggregation="per-vertex"``,
-    ``residual=True`` and ``head=2``; options can change all but the first.
+    The features of a vertex are the mean over the views that it is in, followed by a perceptron; then
+    vertices are pooled, and another perceptron predicts. Without the first one the two means could be
+    exchanged, and the network would see each mark alone. It is :func:`osan.nn.osan` with
+    ``aggregation="per-vertex"``, ``residual=True`` and ``head=2``; options can change all but the first.
 
     References
     ----------

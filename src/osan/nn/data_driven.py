@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -14,6 +13,8 @@ from osan.bags import SubgraphBag
 from osan.bags.choice import Agg, inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
+from osan.nn.class_cache import ClassCache
+from osan.nn.fixed_bags import predicted, predictions
 from osan.nn.ignored import warn_if_ignored
 from osan.nn.output import Output
 from osan.selection import (
@@ -153,6 +154,7 @@ class DataDrivenOSAN(nn.Module):
             self.selection.noise if evaluation_noise is None else make_noise(evaluation_noise)
         )
         self.deleted, self.whole_graph, self.agg = deleted, whole_graph, agg
+        self.cache: ClassCache | None = None
 
     @property
     def policy(self) -> Policy:
@@ -163,6 +165,15 @@ class DataDrivenOSAN(nn.Module):
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned, so that there are weights to train."""
         return self.policy.count != "all" and self.selection.estimator.learns
+
+    @property
+    def always_the_same(self) -> bool:
+        """Whether a graph always has the same bag."""
+        return self.policy.count == "all"
+
+    def make_bag(self, batch: Data) -> SubgraphBag:
+        """All subgraphs of a policy ``x all``."""
+        return all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
 
     @property
     def training_noise(self) -> Noise:
@@ -194,8 +205,7 @@ class DataDrivenOSAN(nn.Module):
         """Predict: one sample with gradients in training mode, otherwise ``samples`` combined ones."""
         estimator = self.selection.estimator
         if self.policy.count == "all":
-            bag = all_subgraphs(self.policy, batch, deleted=self.deleted, whole_graph=self.whole_graph)
-            return Output(self.downstream(batch, bag), (bag,), estimator=estimator)
+            return Output(*predicted(self.downstream, batch, self.make_bag, self.cache), estimator=estimator)
         problem = problem_for(self.policy, batch)
         first = self.weigh(batch, problem)
         selected: tuple[Selected, ...]
@@ -327,14 +337,6 @@ def _joined(selected: tuple[Selected, ...]) -> Tensor:
     """The weights of the first sample, one column for each draw that has weights of its own."""
     weights = selected[0].weights
     return weights[0] if len(weights) == 1 else torch.cat(weights, dim=1)
-
-
-def predictions(network: nn.Module, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
-    """The predictions of a network for each of several bags, together if it can do that."""
-    together: Any = getattr(network, "each", None)
-    if callable(together) and len(bags) > 1:
-        return together(batch, bags)  # type: ignore[no-any-return]
-    return tuple(network(batch, bag) for bag in bags)
 
 
 def _check_samples(samples: int) -> None:

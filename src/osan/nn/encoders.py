@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import Embedding, Linear, Module, ModuleList
+from torch.nn import Embedding, Linear, Module, ModuleList, Parameter
 from torch_geometric.data import Data
 
 from osan.errors import OsanError
@@ -61,6 +61,27 @@ class Categorical(Module):
         for column in range(1, len(self.sizes)):
             out = out + self.embeddings[column](x[:, column])
         return out
+
+
+class Constant(Module):
+    """The same learned row for every vertex: a network behind it sees the structure of the graph only.
+
+    For an upstream network that could otherwise answer by its choice, from what it sees in the features,
+    instead of finding what matters.
+
+    Examples
+    --------
+    >>> Constant(8)(torch.zeros(2, 3)).shape
+    torch.Size([2, 8])
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.row = Parameter(torch.randn(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Features of shape ``[rows, columns]`` to ``[rows, width]``."""
+        return self.row.expand(len(x), -1)
 
 
 class Numerical(Module):

@@ -67,8 +67,8 @@ def edge_blocks(edge_index: Tensor, rows_in: int, rows_out: int) -> EdgeBlocks:
 def _dealt(row, rows):  # type: ignore[no-untyped-def]
     """The order of the edges by the block of their row, and where each block begins in it.
 
-    Row r belongs to the block r * BLOCKS // rows. The order is unsigned: for numbers that might be negative the
-    compiler adds checks to every use.
+    Row r belongs to the block r * BLOCKS // rows. The order is unsigned: for numbers that might be negative
+    the compiler adds checks to every use.
     """
     count = np.zeros(BLOCKS + 1, np.int64)
     for e in range(row.shape[0]):
@@ -85,7 +85,7 @@ def _dealt(row, rows):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def sorted_by(order, index, rows):  # type: ignore[no-untyped-def]
-    """The entries of ``order`` grouped by their ``index``, each group in that order, and where groups begin."""
+    """The entries of ``order`` grouped by their ``index``, in that order, and where each group begins."""
     first = np.zeros(rows + 1, np.int64)
     for i in range(order.shape[0]):
         first[index[order[i]] + 1] += 1
@@ -249,8 +249,8 @@ def backward(  # type: ignore[no-untyped-def]
                 gradient, h, source, target, feature, index, weight, order, first, last, to_h, part, to_weight
             )
     if parts is not None:
-        for block in range(1, parts.shape[0]):
-            parts[0] += parts[block]
+        for other in range(1, parts.shape[0]):
+            parts[0] += parts[other]
 
 
 @njit(cache=True, nogil=True)

@@ -17,10 +17,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.compiled import one_thread, threads
+from osan.compiled import threads
 from osan.nn import message_kernels as kernels
 from osan.nn.second_order import differentiable_gradients
-
 
 # With fewer numbers than this, a second thread takes longer to start than it saves.
 SMALL = 1 << 14
@@ -67,10 +66,9 @@ class _SumOfMessages(torch.autograd.Function):
         else:
             out = (h.index_select(0, row) * own).contiguous()
         arrays = map(_array, (feature, index, weight))
-        with one_thread(h.size(1) * (rows + len(source)) < SMALL):
-            kernels.forward(
-                out.numpy(), _array(h), source, target, *arrays, order, begin, own.item(), row is None
-            )
+        ctx.threads = 1 if h.size(1) * (rows + len(source)) < SMALL else threads()
+        given = (out.numpy(), _array(h), source, target, *arrays, order, begin, own.item(), row is None)
+        kernels.forward(*given, use=ctx.threads)
         return out
 
     @staticmethod
@@ -89,9 +87,7 @@ class _SumOfMessages(torch.autograd.Function):
             to_h.index_add_(0, row, gradient * own)
         needs = dict(zip(("feature", "weight", "own"), ctx.needs_input_grad[1:4], strict=True))
         to_weight = torch.empty(weight.shape, dtype=h.dtype) if needs["weight"] else None
-        source = ctx.blocks.source
-        with one_thread(h.size(1) * (len(h) + len(source)) < SMALL):
-            to_feature = _backward(ctx, gradient, to_h, to_weight, needs["feature"])
+        to_feature = _backward(ctx, gradient, to_h, to_weight, needs["feature"])
         to_own = None
         if needs["own"]:
             rows = h if row is None else h.index_select(0, row)
@@ -112,7 +108,7 @@ def _backward(
         # Few rows of features: one table per block, added up at the end. Many: one table, which one thread
         # fills along the way, and several fill row by row in a pass of its own, in the same order.
         few = len(feature) * kernels.REPEATS <= len(blocks.source)
-        apart = not few and threads() > 1
+        apart = not few and ctx.threads > 1
         parts = torch.zeros(kernels.BLOCKS if few else 1, *feature.shape, dtype=h.dtype)
     kernels.backward(
         *given,
@@ -124,13 +120,14 @@ def _backward(
         to_h.numpy(),
         None if parts is None or apart else parts.numpy(),
         _array(to_weight),
+        use=ctx.threads,
     )
     if parts is None:
         return None
     if apart:
         grouped, first = kernels.sorted_by(order, _array(index), len(feature))
         arrays = map(_array, (feature, weight))
-        kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy())
+        kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy(), use=ctx.threads)
     return parts[0].clone() if len(parts) > 1 else parts[0]
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Linear, Module, ModuleList
 
+from osan.compiled import threads
 from osan.errors import OsanError
-from osan.nn.norm import Activation, BagBatchNorm, activated
+from osan.nn import norm_kernels as kernels
+from osan.nn.norm import SMALL, Activation, BagBatchNorm, activated
 
 
 class MLP(Module):
@@ -53,6 +56,7 @@ class MLP(Module):
         return h
 
 
+@torch.compiler.disable  # numba's loops cannot be traced
 def dropout(h: Tensor, p: float, training: bool) -> Tensor:
     """Dropout with 16 random bits per entry.
 
@@ -71,5 +75,37 @@ def dropout(h: Tensor, p: float, training: bool) -> Tensor:
         return torch.nn.functional.dropout(h, p)
     words = torch.empty(-(-h.numel() // 4), dtype=torch.int64).random_(torch.iinfo(torch.int64).min, None)
     bits = words.view(torch.int16)[: h.numel()].view(h.shape)
-    factor = (bits >= dropped - 2**15).to(h.dtype).mul_(2**16 / (2**16 - dropped))
-    return h * factor
+    if h.dtype not in (torch.float32, torch.float64):
+        return h * _factor(bits, dropped, h.dtype)
+    out: Tensor = _Dropout.apply(h, bits, dropped)  # type: ignore[no-untyped-call]
+    return out
+
+
+def _factor(bits: Tensor, dropped: int, dtype: torch.dtype) -> Tensor:
+    """What each entry is multiplied by."""
+    return (bits >= dropped - 2**15).to(dtype).mul_(2**16 / (2**16 - dropped))
+
+
+class _Dropout(torch.autograd.Function):
+    """The same in one pass each way, which keeps the bits instead of the factors."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, bits: Tensor, dropped: int) -> Tensor:
+        ctx.save_for_backward(bits)
+        ctx.dropped = dropped
+        return _scaled(h, bits, dropped)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (bits,) = ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
+            return gradient * _factor(bits, ctx.dropped, gradient.dtype), None, None
+        return _scaled(gradient, bits, ctx.dropped), None, None
+
+
+def _scaled(h: Tensor, bits: Tensor, dropped: int) -> Tensor:
+    out = torch.empty_like(h, memory_format=torch.contiguous_format)
+    arrays = [t.detach().contiguous().view(-1).numpy() for t in (out, h, bits)]
+    use = 1 if h.numel() < SMALL else threads()
+    kernels.dropped(*arrays, dropped - 2**15, 2**16 / (2**16 - dropped), use, use=use)
+    return out

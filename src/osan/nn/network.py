@@ -10,12 +10,13 @@ from torch import Tensor
 from torch.nn import Module
 from torch_geometric.data import Data
 
-from osan.bags import SubgraphBag, whole_graphs
+from osan.bags import SubgraphBag
 from osan.bags.layout import graph_index
 from osan.bags.union import joined
 from osan.errors import OsanError
 from osan.nn.admission import LearnedAdmission
 from osan.nn.atomic import InitialFeatures
+from osan.nn.class_cache import ClassCache
 from osan.nn.encoders import as_encoder
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
@@ -30,8 +31,9 @@ from osan.nn.options import (
     Rank,
     checked,
 )
+from osan.nn.plain import PlainNetwork
 from osan.nn.pooling import Pool
-from osan.nn.sharing import SharedRows, Sharing, shared_rows
+from osan.nn.sharing import SharedRows, Sharing, shared_rows, stack_alike
 from osan.nn.stack import Stack
 
 
@@ -151,9 +153,17 @@ class OSAN(Module):
                 bag.check(batch)
             shared = self._shared(batch, joined(bags))
             if shared is not None:
-                rows = self._alongside(batch, self._embed_shared(batch, shared, bags))
-                return tuple(self.head(torch.cat(rows)).chunk(len(bags)))
+                return tuple(map(self.head, self._alongside(batch, self._embed_shared(batch, shared, bags))))
         return tuple(self(batch, bag) for bag in bags)
+
+    def from_cache(self, batch: Data, cache: ClassCache) -> Tensor | None:
+        """Predictions for the bags of a cache of this network; ``None`` if it does not know the batch."""
+        if self.sharing == "off" or not stack_alike(self.stack) or (rows := cache.rows(batch)) is None:
+            return None
+        out = rows.run(self.initial, self.stack, batch, self.inner, self.phi)
+        if self.outer is not None:
+            out = self.outer(out, rows.graph, batch.num_graphs)
+        return self.head(self._alongside(batch, [out])[0])
 
     def _alongside(self, batch: Data, rows: list[Tensor]) -> list[Tensor]:
         if self.alongside is None:
@@ -178,18 +188,19 @@ class OSAN(Module):
                 sample = torch.repeat_interleave(torch.tensor(sizes))
                 index = index + count * sample[bag.subgraph]
             weight = _product(bag.weight, admitted)
-            vertices = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi).split(count)
+            pooled = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi)
+            vertices = torch.split(pooled, count)
             if self.outer is None:
                 return list(vertices)
             graph = graph_index(batch)[0]
             return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
         assert self.outer is not None
         subgraphs = shared.pooled(self.inner, h, bag.subgraph, bag.num_subgraphs, bag.weight, self.phi)
-        weight = self._admitted_subgraphs(bag, admitted)
-        weights = [None] * len(bags) if weight is None else weight.split(sizes)
+        weight = _admitted_subgraphs(bag, admitted)
+        weights = [None] * len(bags) if weight is None else torch.split(weight, sizes)
         return [
             self.outer(rows, each.graph, each.num_graphs, some)
-            for rows, each, some in zip(subgraphs.split(sizes), bags, weights, strict=True)
+            for rows, each, some in zip(torch.split(subgraphs, sizes), bags, weights, strict=True)
         ]
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:
@@ -210,7 +221,7 @@ class OSAN(Module):
         return self.outer(vertices, graph_index(batch)[0], bag.num_graphs)
 
     def _per_subgraph(self, batch: Data, bag: SubgraphBag, h: Tensor, admitted: Tensor | None) -> Tensor:
-        weight = self._admitted_subgraphs(bag, admitted)
+        weight = _admitted_subgraphs(bag, admitted)
         assert self.outer is not None
         subgraphs = self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight)
         if self.level == "graph":
@@ -218,41 +229,6 @@ class OSAN(Module):
         joined = torch.cat((h, subgraphs.index_select(0, bag.subgraph)), dim=1)
         weight = _product(bag.weight, None if weight is None else weight[bag.subgraph])
         return self.outer(self.phi(joined), bag.vertex, bag.num_vertices, weight)
-
-    @staticmethod
-    def _admitted_subgraphs(bag: SubgraphBag, admitted: Tensor | None) -> Tensor | None:
-        """The subgraphs that some vertex admits, as weights."""
-        if admitted is None:
-            return None
-        some = admitted if bag.weight is None else admitted * bag.weight
-        return some.new_zeros(bag.num_subgraphs).scatter_reduce(0, bag.subgraph, some, "amax")
-
-
-class PlainNetwork(Module):
-    """A network on the graphs themselves, without a bag and without a head.
-
-    Parameters
-    ----------
-    initial, stack
-        As in :class:`OSAN`.
-    readout
-        The pooling of the vertices; ``None`` for one row per vertex.
-    """
-
-    def __init__(self, initial: Module, stack: Module, readout: Module | None) -> None:
-        super().__init__()
-        self.initial, self.stack, self.readout = initial, stack, readout
-        self.sharing: Sharing = "auto"
-
-    def forward(self, batch: Data) -> Tensor:
-        """One row per graph, or per vertex."""
-        whole = whole_graphs(batch)
-        shared = None if self.sharing == "off" else shared_rows(self.initial, self.stack, batch, whole)
-        if shared is None:
-            h = self.stack(self.initial(batch, whole), batch, whole)
-        else:
-            h = shared.full(shared.run(self.initial, self.stack, batch))
-        return h if self.readout is None else self.readout(h, whole.subgraph, whole.num_graphs)
 
 
 @checked()
@@ -359,6 +335,14 @@ def osan(
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise OsanError(f"{name}: expected {' or '.join(map(repr, allowed))}, got {value!r}")
+
+
+def _admitted_subgraphs(bag: SubgraphBag, admitted: Tensor | None) -> Tensor | None:
+    """The subgraphs that some vertex admits, as weights."""
+    if admitted is None:
+        return None
+    some = admitted if bag.weight is None else admitted * bag.weight
+    return some.new_zeros(bag.num_subgraphs).scatter_reduce(0, bag.subgraph, some, "amax")
 
 
 def _product(left: Tensor | None, right: Tensor | None) -> Tensor | None:

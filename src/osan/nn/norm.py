@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import BatchNorm1d, Module
 
-from osan.compiled import one_thread, threads
+from osan.compiled import threads
 from osan.errors import OsanError
 from osan.nn import norm_kernels as kernels
 from osan.nn.second_order import differentiable_gradients
@@ -50,7 +50,6 @@ class BagBatchNorm(BatchNorm1d):
     [-0.9999949932098389, 0.9999949932098389]
     """
 
-    @torch.compiler.disable  # numba's loops cannot be traced
     def forward(self, h: Tensor, count: Tensor | None = None, activation: Activation | None = None) -> Tensor:
         """Normalize ``h`` of shape ``[rows, width]``.
 
@@ -60,6 +59,7 @@ class BagBatchNorm(BatchNorm1d):
         return normalized(self, h, count, activation)
 
 
+@torch.compiler.disable  # numba's loops cannot be traced
 def normalized(
     norm: BatchNorm1d, h: Tensor, count: Tensor | None = None, activation: Activation | None = None
 ) -> Tensor:
@@ -70,10 +70,20 @@ def normalized(
     if weight is None:
         weight, bias = h.new_ones(h.size(1)), h.new_zeros(h.size(1))
     h = h.to(weight.dtype)  # under autocast layers hand on fewer digits than statistics need
-    compiled = h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64)
     statistics = None
     if norm.training or norm.running_mean is None:
-        statistics = (_statistics_compiled if compiled else _statistics)(h, count)
+        if h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64):
+            relu = activation is torch.nn.functional.relu
+            found: list[tuple[Any, Any, float]] = []
+            out = _Normalized.apply(h, weight, bias, count, norm.eps, relu, found)  # type: ignore[no-untyped-call]
+            mean, variance, rows = found[0]
+            if rows >= 2:
+                if norm.training:
+                    variance = variance * (rows / (rows - 1))
+                    _remember(norm, torch.from_numpy(mean), torch.from_numpy(variance))
+                return out if activation is None or relu else activation(out)
+        else:
+            statistics = _statistics(h, count)
     if statistics is None:
         mean, variance = norm.running_mean, norm.running_var
         if mean is None or variance is None:
@@ -83,12 +93,8 @@ def normalized(
     mean, variance, rows = statistics
     if norm.training:
         _remember(norm, mean.detach(), variance.detach() * (rows / (rows - 1)))
-    if not compiled:
-        out = (h - mean) * torch.rsqrt(variance + norm.eps) * weight + bias
-        return out if activation is None else activated(out, activation)
-    relu = activation is torch.nn.functional.relu
-    out = _Normalized.apply(h, weight, bias, count, mean, variance, rows, norm.eps, relu)  # type: ignore[no-untyped-call]
-    return out if activation is None or relu else activation(out)
+    out = (h - mean) * torch.rsqrt(variance + norm.eps) * weight + bias
+    return out if activation is None else activated(out, activation)
 
 
 @contextmanager
@@ -136,13 +142,6 @@ def _statistics(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float]
     return mean, ((h - mean).square() * share).sum(0), copies
 
 
-def _statistics_compiled(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float] | None:
-    """The same without gradients; :class:`_Normalized` knows how the statistics depend on its input."""
-    with one_thread(h.numel() < SMALL):
-        mean, variance, copies = kernels.moments(_array(h), _counts(h, count), threads())
-    return (torch.from_numpy(mean), torch.from_numpy(variance), copies) if copies >= 2 else None
-
-
 def _composed(
     h: Tensor, weight: Tensor, bias: Tensor, count: Tensor | None, eps: float, relu: bool
 ) -> Tensor:
@@ -169,35 +168,34 @@ class _Normalized(torch.autograd.Function):
         weight: Tensor,
         bias: Tensor,
         count: Tensor | None,
-        mean: Tensor,
-        variance: Tensor,
-        copies: float,
         eps: float,
         relu: bool,
+        found: list[tuple[Any, Any, float]],
     ) -> Tensor:
-        ctx.save_for_backward(h, weight, bias, count, mean, variance)
-        ctx.rest = (copies, eps, 0.0 if relu else -np.inf)
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
-        with one_thread(h.numel() < SMALL):
-            given = map(_array, (h, weight, bias, mean, variance))
-            kernels.forward(out.numpy(), *given, *ctx.rest[1:], threads())
+        counts, least, use = _counts(h, count), 0.0 if relu else -np.inf, _threads(h)
+        given = (_array(h), _array(weight), _array(bias))
+        found.append(kernels.forward(out.numpy(), *given, counts, eps, least, use, use=use))
+        ctx.save_for_backward(h, weight, bias, count)
+        ctx.rest = (*found[0][:2], counts, found[0][2], eps, least)
         return out
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        h, weight, bias, count, mean, variance = ctx.saved_tensors
-        nothing = [None for _ in range(6)]
+        h, weight, bias, count = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
-            composed = partial(_composed, count=count, eps=ctx.rest[1], relu=ctx.rest[2] == 0)
+            composed = partial(_composed, count=count, eps=ctx.rest[-2], relu=ctx.rest[-1] == 0)
             found = differentiable_gradients(composed, (h, weight, bias), gradient)
-            return *found, *nothing
+            return *found, None, None, None, None
         to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
-        with one_thread(h.numel() < SMALL):
-            given = map(_array, (gradient, h, weight, bias, mean, variance))
-            to_weight, to_bias = kernels.backward(
-                to_h.numpy(), *given, _counts(h, count), *ctx.rest, threads()
-            )
-        return to_h, torch.from_numpy(to_weight), torch.from_numpy(to_bias), *nothing
+        given, use = (_array(gradient), _array(h), _array(weight), _array(bias)), _threads(h)
+        to_weight, to_bias = kernels.backward(to_h.numpy(), *given, *ctx.rest, use, use=use)
+        return to_h, torch.from_numpy(to_weight), torch.from_numpy(to_bias), None, None, None, None
+
+
+def _threads(h: Tensor) -> int:
+    """How many threads to use for so many numbers."""
+    return 1 if h.numel() < SMALL else threads()
 
 
 def _array(tensor: Tensor) -> Any:

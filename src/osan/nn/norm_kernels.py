@@ -1,4 +1,4 @@
-"""The compiled loops behind :class:`osan.nn.norm.BagBatchNorm`.
+"""The compiled loops behind :class:`osan.nn.norm.BagBatchNorm` and dropout.
 
 Sums over rows are split by columns, everything else by rows. No sum is split, so the result does not depend
 on the number of threads, to the last bit.
@@ -70,18 +70,6 @@ def _moments(h, count, low, high, means, variances):  # type: ignore[no-untyped-
     return copies
 
 
-@parallel
-def moments(h, count, parts):  # type: ignore[no-untyped-def]
-    """Mean, variance and number of the copies."""
-    width = h.shape[1]
-    mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
-    copies = np.zeros(parts)
-    for part in prange(parts):
-        low, high = _part(part, parts, width, COLUMNS)
-        copies[part] = _moments(h, count, low, high, mean, variance)
-    return mean, variance, copies[0]
-
-
 @njit(cache=True, nogil=True)
 def _affine(weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
     """Factor and summand that normalize, and the inverse deviation, from one formula in both directions."""
@@ -99,13 +87,20 @@ def _forward(out, h, scale, shift, least, first, last):  # type: ignore[no-untyp
 
 
 @parallel
-def forward(out, h, weight, bias, mean, variance, eps, least, parts):  # type: ignore[no-untyped-def]
-    """The normalized rows, and at least ``least``."""
+def forward(out, h, weight, bias, count, eps, least, parts):  # type: ignore[no-untyped-def]
+    """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies."""
+    rows, width = h.shape
+    mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
+    copies = np.zeros(parts)
+    for part in prange(parts):
+        low, high = _part(np.int64(part), parts, width, COLUMNS)
+        copies[part] = _moments(h, count, low, high, mean, variance)
     scale, shift, _ = _affine(weight, bias, mean, variance, eps)
     least = h.dtype.type(least)
     for part in prange(parts):
-        first, last = _part(part, parts, h.shape[0], 1)
+        first, last = _part(np.int64(part), parts, rows, 1)
         _forward(out, h, scale, shift, least, first, last)
+    return mean, variance, copies[0]
 
 
 @njit(cache=True, nogil=True)
@@ -153,11 +148,27 @@ def backward(out, gradient, h, weight, bias, mean, variance, count, copies, eps,
     least = h.dtype.type(least)
     total, centered = np.empty(width), np.empty(width)
     for part in prange(parts):
-        low, high = _part(part, parts, width, COLUMNS)
+        low, high = _part(np.int64(part), parts, width, COLUMNS)
         _sums(gradient, h, scale, shift, mean, least, low, high, total, centered)
     constant = (total / copies).astype(h.dtype)
     slope = (centered * inverse * inverse / copies).astype(h.dtype)
     for part in prange(parts):
-        first, last = _part(part, parts, rows, 1)
+        first, last = _part(np.int64(part), parts, rows, 1)
         _backward(out, gradient, h, scale, shift, mean, count, constant, slope, least, first, last)
     return (centered * inverse).astype(h.dtype), total.astype(h.dtype)
+
+
+@njit(cache=True, nogil=True)
+def _dropped(out, h, bits, least, factor, first, last):  # type: ignore[no-untyped-def]
+    zero = h.dtype.type(0)
+    for i in range(first, last):
+        out[i] = h[i] * (factor if bits[i] >= least else zero)
+
+
+@parallel
+def dropped(out, h, bits, least, factor, parts):  # type: ignore[no-untyped-def]
+    """``h`` times ``factor`` where the bits are at least ``least``, else 0; all of one dimension."""
+    least, factor = bits.dtype.type(least), h.dtype.type(factor)
+    for part in prange(parts):
+        first, last = _part(np.int64(part), parts, h.shape[0], COLUMNS)
+        _dropped(out, h, bits, least, factor, first, last)

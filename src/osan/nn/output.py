@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -37,7 +38,7 @@ class Output:
     """
 
     prediction: Tensor
-    bags: tuple[SubgraphBag, ...]
+    bags: Sequence[SubgraphBag]
     weights: Tensor | None = None
     selected: tuple[Selected, ...] = ()
     each: tuple[Tensor, ...] = ()
@@ -52,6 +53,12 @@ class Output:
     def bag(self) -> SubgraphBag:
         """The (first) bag."""
         return self.bags[0]
+
+    @property
+    def num_graphs(self) -> int:
+        """The number of graphs of the batch."""
+        known = getattr(self.bags, "num_graphs", None)
+        return self.bag.num_graphs if known is None else int(known)
 
     @property
     def auxiliary(self) -> Tensor:
@@ -75,7 +82,7 @@ class Output:
         >>> Output(torch.zeros(1, 1), (whole_graphs(pair),)).objective(torch.tensor([2.0]))
         tensor(2.)
         """
-        graphs = self.bag.num_graphs
+        graphs = self.num_graphs
         if losses.shape != (graphs,):
             raise OsanError(
                 f"losses: expected one per graph, shape [{graphs}], got {list(losses.shape)}; combine those "

@@ -13,9 +13,9 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.bags.build import thinned
-from osan.bags.share import Classes, numbered, share
+from osan.bags.share import Classes, Groups, numbered, share
 from osan.errors import OsanError
-from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local
+from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local, pool_alike, replaces_loops
 from osan.nn.atomic import InitialFeatures, membership, ordered_atomic_types, rank_rows, ranks_of, tuples_of
 from osan.nn.edges import EdgeRows, attributes_of
 from osan.nn.layers import AllConv
@@ -68,15 +68,22 @@ class SharedRows:
         then
             The map.
         """
+        if not pool_alike(pool):
+            return then(pool(self.full(h), index, size, weight))
         groups = self.classes.groups(index, size, None if weight is None else weight != 0)
-        rows = _pool(pool, h, groups.member, groups.kind, groups.num_kinds)
-        if local(then):
-            return then(rows).index_select(0, groups.of)  # type: ignore[no-any-return]
-        return then(rows.index_select(0, groups.of))  # type: ignore[no-any-return]
+        return pooled(groups, pool, h, then)
 
     def full(self, h: Tensor) -> Tensor:
         """One row for each copy of the bag, from the rows after the last layer."""
         return h.index_select(0, self.classes.of)
+
+
+def pooled(groups: Groups, pool: Any, h: Tensor, then: Module) -> Tensor:
+    """Pool each kind of group and map the result; one row per group."""
+    rows = _pool(pool, h, groups.member, groups.kind, groups.num_kinds)
+    if local(then):
+        return then(rows).index_select(0, groups.of)
+    return then(rows.index_select(0, groups.of))
 
 
 def _pool(pool: Any, h: Tensor, member: Tensor, kind: Tensor, size: int) -> Tensor:
@@ -121,7 +128,7 @@ def shared_rows(
     """
     if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu" or not bag.num_copies:
         return None
-    if type(initial) is not InitialFeatures or type(stack) is not Stack or not _stack_alike(stack):
+    if type(initial) is not InitialFeatures or type(stack) is not Stack or not stack_alike(stack):
         return None
     if any(_learned(getattr(batch, name, None)) for name in ("x", "edge_attr", "encoding")):
         return None
@@ -130,12 +137,11 @@ def shared_rows(
         return None
     initial.check(plain)
     stack.check(plain)
-    smooth = [is_gcn(layer.conv) for layer in stack.layers]
-    if any(smooth):
-        # The loops that GCN adds replace those of the graph.
+    smooth = any(is_gcn(layer.conv) for layer in stack.layers)
+    if any(replaces_loops(layer.conv) for layer in stack.layers):
         loops = plain.edge_index[0] == plain.edge_index[1]
         plain = thinned(plain, edges=~loops) if bool(loops.any()) else plain
-    degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if any(smooth) else None
+    degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if smooth else None
     start = start_columns(initial, batch, plain)
     columns = [*start, *([] if degree is None else [degree])]
     if plain.mark is not None and plain.mark is not columns[-1]:
@@ -151,15 +157,22 @@ def shared_rows(
     )
     if classes is None:
         return None
-    return SharedRows(plain, classes, _views(classes, plain, degree, table, marks))
+    levels = [classes.first, *(layer.first for layer in classes.layers)]
+    mark = None if plain.mark is None else [plain.mark.index_select(0, first) for first in levels]
+    degrees = None if degree is None else [degree.index_select(0, first) for first in levels]
+    return SharedRows(plain, classes, views_of(classes, mark, degrees, table, marks))
 
 
-def _views(
-    classes: Classes, bag: SubgraphBag, degree: Tensor | None, table: EdgeRows | None, marks: Tensor | None
+def views_of(
+    classes: Classes,
+    mark: Sequence[Tensor] | None,
+    degree: Sequence[Tensor] | None,
+    table: EdgeRows | None,
+    marks: Tensor | None = None,
 ) -> list[View]:
-    """What each layer sees."""
-    views, before = [], classes.first
-    for layer in classes.layers:
+    """What each layer sees, given the marks and degrees of the classes before each layer."""
+    views = []
+    for i, layer in enumerate(classes.layers):
         edges, edge_mark = None, None
         if table is not None:
             kinds = 1 if marks is None else marks.numel()
@@ -175,17 +188,16 @@ def _views(
                 row=layer.row,
                 edges=edges,
                 count=layer.count,
-                mark=None if bag.mark is None else bag.mark.index_select(0, before),
+                mark=None if mark is None else mark[i],
                 edge_mark=edge_mark,
                 members=layer.members,
-                degree=None if degree is None else degree.index_select(0, before),
+                degree=None if degree is None else degree[i],
             )
         )
-        before = layer.first
     return views
 
 
-def _stack_alike(stack: Stack) -> bool:
+def stack_alike(stack: Any) -> bool:
     for layer in stack.layers:
         if layer.dropout and layer.training and not layer.shared_dropout:
             return False
@@ -193,8 +205,8 @@ def _stack_alike(stack: Stack) -> bool:
             return False
         if layer.edge_encoder is not None and not alike(layer.edge_encoder):
             return False
-    edgewise = {is_gcn(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
-    return len(edgewise) < 2
+    kinds = {replaces_loops(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
+    return len(kinds) < 2
 
 
 def _learned(value: Any) -> bool:
@@ -225,7 +237,7 @@ def _without_weights(bag: SubgraphBag) -> SubgraphBag | None:
 
 def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> list[Tensor]:
     """What the initial features of copies depend on; each of shape ``[copies]`` or ``[copies, columns]``."""
-    columns, vertices = [], _vertex_numbers(initial, batch)
+    columns, vertices = [], vertex_numbers(initial, batch)
     if vertices is not None:
         columns.append(vertices.index_select(0, bag.vertex))
     if initial.types is not None:
@@ -242,7 +254,7 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
     return columns
 
 
-def _vertex_numbers(initial: InitialFeatures, batch: Data) -> Tensor | None:
+def vertex_numbers(initial: InitialFeatures, batch: Data) -> Tensor | None:
     """Numbers that are equal for vertices that are encoded alike; ``None`` if all are."""
     encoder = initial.vertex_encoder
     if encoder is None or initial.constant is not None:
@@ -268,19 +280,25 @@ def edge_codes(stack: Stack, batch: Data, bag: SubgraphBag) -> tuple[Tensor, Edg
     """
     if not stack.looks_at_edges:
         return torch.zeros_like(bag.edge), None, None
-    attributes = attributes_of(batch)
-    ids, first = numbered(attributes)
-    place = torch.from_numpy(first)
-    # As without sharing: equal rows of integers are encoded once, others one by one.
-    exact = not attributes.is_floating_point()
-    rows = attributes[place] if exact else attributes
-    rows = rows[:, None] if exact and rows.dim() == 1 else rows
-    table = EdgeRows(rows, torch.arange(len(first)) if exact else place)
-    code = torch.from_numpy(ids).long().index_select(0, bag.edge)
+    code, table = edge_numbers(attributes_of(batch))
+    code = code.index_select(0, bag.edge)
     if bag.edge_mark is None:
         return code, table, None
     marks, of = torch.unique(bag.edge_mark, return_inverse=True)
     return code * marks.numel() + of, table, marks
+
+
+def edge_numbers(attributes: Tensor) -> tuple[Tensor, EdgeRows]:
+    """Numbers for edges with equal features, and the table of features with the row of each number.
+
+    As without sharing, equal rows of integers are encoded once, others one by one.
+    """
+    ids, first = numbered(attributes)
+    code, place = torch.from_numpy(ids).long(), torch.from_numpy(first)
+    if attributes.is_floating_point():
+        return code, EdgeRows(attributes, place)
+    rows = attributes[place]
+    return code, EdgeRows.one_per_edge(rows[:, None] if rows.dim() == 1 else rows)
 
 
 def _rows(columns: Sequence[Tensor]) -> Any:

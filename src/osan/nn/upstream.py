@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
@@ -10,6 +12,8 @@ from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from osan.errors import OsanError
 from osan.nn.encoders import as_encoder, encoded, encoded_vertices, warn_unseen
+from osan.nn.messages import sum_of_messages
+from osan.nn.norm import normalized
 from osan.nn.options import Encoder
 
 
@@ -152,6 +156,9 @@ class _GCN(nn.Module):
     def forward(self, h: Tensor, edge_index: Tensor) -> Tensor:
         # The same for all layers, each of which would compute it again.
         edge_index, weight = gcn_norm(edge_index, num_nodes=len(h), dtype=h.dtype)
+        conv: Any
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            h = torch.relu(norm(conv(h, edge_index, weight)))
+            # What the layer and its norm compute, without a tensor per edge and with the activation.
+            h = sum_of_messages(conv.lin(h), edge_index, weight=weight) + conv.bias
+            h = normalized(norm.module, h, activation=torch.nn.functional.relu)
         return h

@@ -17,7 +17,7 @@ from osan.selection.randomness import Randomness
 from osan.selection.relaxed import SIMPLE, StraightThrough
 from osan.selection.score import ScoreFunction
 from osan.selection.select import Selected, Selection
-from osan.selection.topk import EdgeProblem, SubsetProblem, VertexProblem
+from osan.selection.topk import EdgeProblem, ElementProblem, SubsetProblem, VertexProblem
 from osan.selection.tree import TreeProblem
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Draw",
     "EdgeProblem",
     "EgoProblem",
+    "ElementProblem",
     "Estimator",
     "Fixed",
     "GroundSet",

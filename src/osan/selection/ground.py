@@ -1,7 +1,8 @@
-"""The ground set of a batch: the vertices or undirected edges that a choice picks from."""
+"""The ground set of a choice: the vertices or undirected edges of a batch, or the elements of plain sets."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,14 +11,16 @@ from torch_geometric.data import Data
 
 from osan.bags import undirected_edges
 from osan.bags.layout import graph_index
+from osan.errors import OsanError
 
 
 @dataclass(frozen=True)
 class GroundSet:
     """The elements (vertices, or undirected edges) of all graphs of a batch, as flat tensors.
 
-    Make one with :meth:`vertices` or :meth:`edges`. Weights and choices of edges have one *row* per column of
-    ``edge_index``, so the two directions of an edge are two rows of one *element*.
+    Make one with :meth:`vertices` or :meth:`edges`, or with :meth:`of_sizes` for sets without a graph; each
+    set then counts as one graph. Weights and choices of edges have one *row* per column of ``edge_index``, so
+    the two directions of an edge are two rows of one *element*.
 
     Parameters
     ----------
@@ -65,6 +68,34 @@ class GroundSet:
         graph, num_graphs = graph_index(batch)
         element, columns = undirected_edges(batch.edge_index, getattr(batch, "edge_attr", None))
         return _ground(graph[batch.edge_index[0, columns[:, 0]]], num_graphs, element)
+
+    @classmethod
+    def of_sizes(cls, sizes: Tensor | Sequence[int]) -> GroundSet:
+        """Sets of the given sizes, one after another: for choices that have nothing to do with graphs.
+
+        Policies of elements take it in place of a batch: ``Selection("select 4 elements")(ground, weights)``.
+
+        Parameters
+        ----------
+        sizes
+            The number of elements of each set, shape ``[sets]``. Sets may be empty.
+
+        Examples
+        --------
+        >>> ground = GroundSet.of_sizes([2, 0, 3])
+        >>> ground.graph.tolist(), ground.position.tolist()
+        ([0, 0, 2, 2, 2], [0, 1, 0, 1, 2])
+        """
+        counts = torch.as_tensor(sizes)
+        counts = counts.long() if counts.numel() == 0 else counts
+        if counts.dim() != 1 or counts.dtype.is_floating_point or counts.dtype == torch.bool:
+            raise OsanError(
+                f"sizes: expected one integer per set, shape [sets], got {counts.dtype} of shape "
+                f"{list(counts.shape)}"
+            )
+        if bool((counts < 0).any()):
+            raise OsanError(f"sizes: expected numbers of at least 0, got {int(counts.min())}")
+        return _ground(torch.repeat_interleave(counts.long()), counts.numel(), None)
 
     @property
     def num_elements(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import isabstract
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch_geometric.data import Data
@@ -13,8 +13,9 @@ from osan.errors import OsanError
 from osan.parts import resolve
 from osan.selection.cover import CoverProblem
 from osan.selection.ego import EgoProblem
+from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem
-from osan.selection.topk import EdgeProblem, VertexProblem
+from osan.selection.topk import EdgeProblem, ElementProblem, VertexProblem
 from osan.selection.tree import TreeProblem
 from osan.words import Deleted
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from osan.selection.policy import Policy
 
 KINDS: dict[str, type[Problem]] = {
-    kind.noun: kind for kind in (VertexProblem, EdgeProblem, EgoProblem, TreeProblem)
+    kind.noun: kind for kind in (VertexProblem, EdgeProblem, EgoProblem, TreeProblem, ElementProblem)
 }
 # The kinds of policies that begin with "cover".
 COVERS: dict[str, type[Problem]] = {CoverProblem.noun: CoverProblem}
@@ -35,10 +36,10 @@ def kind_named(what: str | type[Problem], cover: bool = False) -> type[Problem]:
     --------
     >>> kind_named("ego").__name__
     'EgoProblem'
-    >>> kind_named("path")
+    >>> kind_named("path")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    osan.errors.OsanError: policy: expected 'vertex', 'edge', 'ego', 'tree' or 'module:name', got 'path'
+    osan.errors.OsanError: policy: expected 'vertex', 'edge', 'ego', 'tree', 'element' or ..., got 'path'
     """
     kind = resolve(what, KINDS, "policy")
     if not (isinstance(kind, type) and issubclass(kind, Problem)):
@@ -54,8 +55,8 @@ def kind_named(what: str | type[Problem], cover: bool = False) -> type[Problem]:
 
 
 @torch.compiler.disable  # sizes depend on values: nothing to compile
-def problem_for(policy: Policy, batch: Data) -> Problem:
-    """The problem that a policy poses on a batch.
+def problem_for(policy: Policy, batch: Data | GroundSet) -> Problem:
+    """The problem that a policy poses on a batch, or on sets for a policy of elements.
 
     Examples
     --------
@@ -66,7 +67,8 @@ def problem_for(policy: Policy, batch: Data) -> Problem:
             [1., 1., 1.],
             [0., 0., 1.]])
     """
-    problem = policy.kind.of(policy, batch)
+    # Kinds that need a graph refuse sets when they look for its edges.
+    problem = policy.kind.of(policy, cast(Data, batch))
     if not isinstance(problem, Problem):
         raise OsanError(
             f"policy: expected {policy.kind.__name__}.of(policy, batch) to return a Problem, got "

@@ -55,23 +55,26 @@ class Randomness:
     channel: int = 0
 
     @classmethod
-    def of(cls, batch: Data, seed: int | None = None) -> Randomness:
+    def of(cls, batch: Data | GroundSet, seed: int | None = None) -> Randomness:
         """The randomness of a batch.
 
         Parameters
         ----------
         batch
             Its attribute ``graph_id`` (shape ``[graphs]``) identifies the graphs. Without it their positions
-            in the batch do, and results are reproducible for equal batches only.
+            in the batch do, and results are reproducible for equal batches only. A :class:`GroundSet` has
+            positions only.
         seed
             ``None`` draws a fresh seed from torch's global generator, as in training.
         """
-        device = batch.edge_index.device
+        if isinstance(batch, GroundSet):
+            graphs, device = batch.num_graphs, batch.sizes.device
+        else:
+            graphs, device = graph_index(batch)[1], batch.edge_index.device
         if seed is None:
             key = torch.randint(2**62, (), device=device)
         else:
             key = torch.tensor(seed, dtype=torch.long, device=device)
-        graphs = graph_index(batch)[1]
         graph_id = getattr(batch, "graph_id", None)
         if graph_id is None:
             graph_id = torch.arange(graphs, device=device)

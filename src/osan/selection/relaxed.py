@@ -14,7 +14,7 @@ from osan.selection.estimator import Draw, Estimator, Reduction, perturbed, requ
 from osan.selection.noise import Noise
 from osan.selection.problem import Problem
 from osan.selection.randomness import Randomness
-from osan.selection.subsets import log_partitions, marginals, padded, sample, without_masks
+from osan.selection.subsets import drawn, without_masks
 
 
 class SIMPLE(Estimator):
@@ -26,10 +26,12 @@ class SIMPLE(Estimator):
     weights :math:`-\theta`. The noise is not used, but without it (:attr:`Noise.silent`) evaluation takes
     the most probable choice.
 
-    Elements of weight minus infinity are chosen only if there are too few others, and then uniformly.
+    Elements of weight minus infinity are chosen only if there are too few others, and then uniformly. Plus
+    infinity is refused.
 
     When to use: for unordered vertex and edge policies with k of moderate size. There it has the smallest
-    bias of all estimators, and a single estimate is closest to the gradient. Its cost grows with n k.
+    bias of all estimators, and a single estimate is closest to the gradient. Its cost grows with n k
+    (``benchmarks/selection_cost.py``).
     """
 
     masks: ClassVar[bool] = True
@@ -43,18 +45,11 @@ class SIMPLE(Estimator):
         subset = require_subset("SIMPLE", problem, ordered=False)
         if noise.silent and not self.training:
             return Draw(problem.solve(weights.detach(), tie_of(problem, weights, randomness)))
-        ground, delete = subset.ground, subset.deletes
-        place = ground.position.unsqueeze(1)
-        exact = without_masks(weights.double(), ground)
-        dense = padded(-exact if delete else exact, ground, place, fill=-1e20)
-        tables = log_partitions(dense, subset.largest)
-        uniform = padded(tie_of(problem, weights, randomness), ground, place, fill=1.0)
-        size = subset.changed
-        drawn = sample(dense.detach(), size, [table.detach() for table in tables], uniform).to(dense.dtype)
-        if weights.requires_grad:
-            drawn = straight_through(drawn, marginals(dense, size, tables))
-        chosen = drawn[ground.graph, ground.position].to(weights.dtype)
-        return Draw(1 - chosen if delete else chosen)
+        exact = without_masks(weights.double(), subset.ground)
+        uniform = tie_of(problem, weights, randomness)
+        theta = -exact if subset.deletes else exact
+        taken = drawn(theta, uniform, subset.ground, subset.changed, subset.largest).to(weights.dtype)
+        return Draw(1 - taken if subset.deletes else taken)
 
 
 class StraightThrough(Estimator):

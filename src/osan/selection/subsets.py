@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from osan.bags import straight_through
+from osan.errors import OsanError
+from osan.selection import devices
+from osan.selection import subset_kernels as kernels
 from osan.selection.ground import GroundSet
 
 # Stands for the logarithm of 0: finite, so that no gradient becomes inf - inf.
@@ -32,7 +38,7 @@ def without_masks(weights: Tensor, ground: GroundSet) -> Tensor:
     >>> without_masks(torch.tensor([[3.0], [-torch.inf]]), ground).flatten().tolist()
     [3.0, -997.0]
     """
-    masked = weights.detach().isinf()
+    masked = weights.detach().isneginf()
     lowest = weights.new_zeros(ground.num_graphs, weights.size(1)).scatter_reduce(
         0,
         ground.graph.unsqueeze(1).expand_as(weights),
@@ -71,7 +77,8 @@ def log_partitions(weights: Tensor, k: int) -> list[Tensor]:
     tables = [table]
     for j in reversed(range(n)):
         taken = table[..., :-1] + weights[:, j].unsqueeze(-1)
-        more = torch.logaddexp(table[..., 1:], taken.clamp(min=_LOG_ZERO))
+        # Unlike torch.logaddexp, this also has second derivatives where both are far below 0.
+        more = torch.stack([table[..., 1:], taken.clamp(min=_LOG_ZERO)]).logsumexp(0)
         table = torch.cat([table[..., :1], more], dim=-1)
         tables.append(table)
     return tables[::-1]
@@ -131,3 +138,86 @@ def sample(weights: Tensor, k: Tensor, tables: list[Tensor], uniform: Tensor) ->
         left = left - take.long()
         taken.append(take)
     return torch.stack(taken, dim=1)
+
+
+class _Drawn(torch.autograd.Function):
+    """Samples forward, the gradient of the marginals backward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, theta: Tensor, uniform: Tensor, ground: GroundSet, k: Tensor, largest: int
+    ) -> Tensor:
+        ctx.save_for_backward(theta, uniform)
+        ctx.rest = (ground, k, largest)
+        out = torch.zeros_like(theta, memory_format=torch.contiguous_format)
+        kernels.draw(theta.numpy(), uniform.numpy(), ground.sizes.numpy(), k.numpy(), out.numpy())
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        theta, uniform = ctx.saved_tensors
+        ground, k, largest = ctx.rest
+        if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
+            given = theta.view_as(theta)
+            out = _composed(given, uniform, ground, k, largest)
+            (found,) = torch.autograd.grad(out, given, gradient, create_graph=True)
+            return found, None, None, None, None
+        out = torch.empty_like(theta, memory_format=torch.contiguous_format)
+        sizes = ground.sizes.numpy()
+        kernels.derivative(theta.numpy(), gradient.contiguous().numpy(), sizes, k.numpy(), out.numpy())
+        return out, None, None, None, None
+
+
+def _composed(theta: Tensor, uniform: Tensor, ground: GroundSet, k: Tensor, largest: int) -> Tensor:
+    """What :func:`drawn` gives, of ordinary operations."""
+    place = ground.position.unsqueeze(1)
+    dense = padded(theta, ground, place, fill=-1e20)
+    tables = log_partitions(dense, largest)
+    values = padded(uniform, ground, place, fill=1.0)
+    taken = sample(dense.detach(), k, [table.detach() for table in tables], values).to(dense.dtype)
+    if theta.requires_grad:
+        taken = straight_through(taken, marginals(dense, k, tables))
+    return taken[ground.graph, ground.position]
+
+
+def drawn(theta: Tensor, uniform: Tensor, ground: GroundSet, k: Tensor, largest: int) -> Tensor:
+    """A k-subset of each graph and column from p(z; theta), with the gradient of the marginals.
+
+    On the CPU the recursions are compiled; other devices, and gradients of gradients, use
+    :func:`log_partitions`, :func:`sample` and :func:`marginals`.
+
+    Parameters
+    ----------
+    theta, uniform
+        Float64, shape ``[elements, m]``; ``uniform`` holds random numbers between 0 and 1.
+    ground
+        The elements.
+    k, largest
+        Size of the subsets of each graph, shape ``[graphs]``, and an upper bound of all.
+
+    Raises
+    ------
+    OsanError
+        If a number is not finite (on the CPU).
+
+    Examples
+    --------
+    >>> ground = GroundSet(torch.tensor([0, 0, 0]), torch.arange(3), torch.tensor([3]))
+    >>> theta = torch.zeros(3, 1, dtype=torch.float64, requires_grad=True)
+    >>> uniform = torch.tensor([[0.9], [0.1], [0.1]], dtype=torch.float64)
+    >>> subset = drawn(theta, uniform, ground, torch.tensor([1]), 1)
+    >>> subset[2].backward()
+    >>> subset.flatten().tolist(), (9 * theta.grad).flatten().round().tolist()
+    ([0.0, 1.0, 0.0], [-1.0, -1.0, 2.0])
+    """
+    if not devices.on_cpu(theta):
+        return _composed(theta, uniform, ground, k, largest)
+    wrong = theta.detach().isfinite().logical_not_()
+    if bool(wrong.any()):
+        row, column = wrong.nonzero()[0].tolist()
+        raise OsanError(
+            f"weights: expected numbers below infinity, got {theta[row, column].abs().item():g} in graph "
+            f"{int(ground.graph[row])} of the batch, subgraph {column}"
+        )
+    out: Tensor = _Drawn.apply(theta, uniform, ground, k, largest)  # type: ignore[no-untyped-call]
+    return out

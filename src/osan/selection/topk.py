@@ -10,8 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, all_edges, all_subsets
+from osan.errors import OsanError
+from osan.selection import devices
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem, not_enumerable
+from osan.selection.rank_kernels import ranks_of_parts
 from osan.words import Deleted, Operation, What
 
 if TYPE_CHECKING:
@@ -151,6 +154,37 @@ class EdgeProblem(SubsetProblem):
         )
 
 
+class ElementProblem(SubsetProblem):
+    """Delete or select k elements of sets without a graph; they can be ordered.
+
+    The sets are a :class:`~osan.selection.GroundSet`, which takes the place of the batch. Selecting more than
+    there are keeps all; all may be deleted.
+
+    Examples
+    --------
+    >>> from osan.selection import Selection
+    >>> pair = GroundSet.of_sizes([3, 2])
+    >>> select = Selection("select 2 elements", noise="none")
+    >>> select(pair, torch.tensor([[0.3], [0.1], [0.5], [0.2], [0.4]])).choice.T
+    tensor([[1., 0., 1., 1., 1.]])
+    """
+
+    noun: ClassVar[str] = "element"
+    plural: ClassVar[str] = "elements"
+    operations: ClassVar[tuple[Operation, ...]] = ("delete", "select")
+    orders: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, policy: Policy, batch: Data | GroundSet) -> Problem:
+        """The problem that a policy poses on sets."""
+        if not isinstance(batch, GroundSet):
+            raise OsanError(
+                f"batch: expected a GroundSet for policy {str(policy)!r}, got a {type(batch).__name__}; "
+                "choose vertices or edges of graphs instead"
+            )
+        return cls(policy, batch, kept(policy, batch, least=0), policy.size)
+
+
 def kept(policy: Policy, ground: GroundSet, least: int) -> Tensor:
     """How many elements of each graph are part of a subgraph, at least ``least`` where there are that many.
 
@@ -167,9 +201,9 @@ def kept(policy: Policy, ground: GroundSet, least: int) -> Tensor:
 def ranks(weights: Tensor, tie: Tensor, ground: GroundSet) -> Tensor:
     """Rank of each element within its graph, for each channel: 0 for the largest weight.
 
-    Sorts all graphs and channels at once. The paper counts O(n + k log k) for one graph by selecting before
-    sorting. Selection leaves ties to the memory layout and needs padding, and the sorts are a negligible
-    part of a training step (``benchmarks/selection_cost.py``).
+    The paper counts O(n + k log k) for one graph by selecting before sorting. Selection leaves ties to the
+    memory layout, and the sorts are a negligible part of a training step (``benchmarks/selection_cost.py``).
+    On the CPU every graph and channel is sorted on its own; other devices sort all at once.
 
     Parameters
     ----------
@@ -184,6 +218,16 @@ def ranks(weights: Tensor, tie: Tensor, ground: GroundSet) -> Tensor:
     >>> ranks(torch.tensor([[0.1], [0.9], [0.5]]), torch.zeros(3, 1), ground).T
     tensor([[1, 0, 0]])
     """
+    if devices.on_cpu(weights):
+        arrays = [t.detach().contiguous().numpy() for t in (weights.double(), tie.double(), ground.sizes)]
+        rank = torch.empty(weights.shape, dtype=torch.long)
+        ranks_of_parts(*arrays, rank.numpy())
+        return rank
+    return _sorted_ranks(weights, tie, ground)
+
+
+def _sorted_ranks(weights: Tensor, tie: Tensor, ground: GroundSet) -> Tensor:
+    """The same for all graphs at once."""
     order = torch.argsort(tie, dim=0)
     order = order.gather(0, torch.argsort(weights.gather(0, order), dim=0, descending=True, stable=True))
     order = order.gather(0, torch.argsort(ground.graph[order], dim=0, stable=True))

@@ -20,6 +20,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities import rank_zero_only
 
 from osan.data import FlatLoader, Task
+from osan.nn import remember
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
 from osan.training.checkpoint import (
     SafeCheckpointIO,
@@ -33,6 +34,9 @@ from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
 from osan.training.module import Learner
 from osan.training.settings import CUSTOM, Settings
+
+# Finding the classes of a dataset takes about as long as they save in so many epochs.
+WORTH_IT = 5
 
 
 @dataclass(frozen=True)
@@ -107,14 +111,31 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
     validation = share(task.val, training.batch_size)
     handler = signal.getsignal(signal.SIGINT)
     try:
+        _remember(learner, task)
         trainer.fit(learner, batches, validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit as error:
         # What Lightning makes of Ctrl-C.
         raise KeyboardInterrupt from error
     finally:
+        if hasattr(learner.model, "cache"):
+            learner.model.cache = None  # type: ignore[assignment]
         # Lightning leaves the signal ignored then.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
+
+
+def _remember(learner: Learner, task: Task) -> None:
+    """Find the classes of bags that do not change once, if they are used often enough to pay."""
+    settings, model = learner.settings, learner.model
+    on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
+    if not hasattr(model, "cache") or settings.machine.sharing == "off" or not on_cpu:
+        return
+    if settings.training.epochs < WORTH_IT:
+        return
+    graphs = task.train
+    if task.val.tensors is graphs.tensors:
+        graphs = graphs.subset(torch.cat((graphs.ids, task.val.ids)))
+    remember(model, graphs)
 
 
 def _strategy(settings: Settings) -> Any:

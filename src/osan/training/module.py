@@ -19,7 +19,7 @@ from torch_geometric.explain import Explanation
 
 from osan.data.loader import mix_seed
 from osan.errors import OsanError
-from osan.nn import Output
+from osan.nn import DataDrivenOSAN, Output
 from osan.parts import resolve
 from osan.selection.ground import GroundSet
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
@@ -148,10 +148,10 @@ class Learner(LightningModule):
     def validation_step(self, batch: Data, index: int) -> None:
         out = self.look(batch)
         self.score.update(self.renormalized(out.prediction), batch.y)
-        agreement = getattr(self.model, "agreement", None) if self.learns else None
-        if agreement is not None:
+        if self.learns and isinstance(self.model, DataDrivenOSAN):
             with self._precision():
-                self.agreed = self.agreed + torch.stack(agreement(self._cast(batch), out)).to(self.agreed)
+                parts = self.model.agreement(self._cast(batch), out)
+            self.agreed = self.agreed + torch.stack(parts).to(self.agreed)
 
     def on_validation_epoch_end(self) -> None:
         value = self.score.compute()
@@ -164,7 +164,7 @@ class Learner(LightningModule):
         torch.manual_seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
         random.seed(seed)
-        if hasattr(self.model, "noise_factor"):
+        if isinstance(self.model, DataDrivenOSAN):
             choice, epochs = self.settings.selection, self.settings.training.epochs
             self.model.noise_factor = noise_factor(
                 choice.noise_schedule, choice.noise_floor, self.current_epoch, epochs

@@ -7,14 +7,20 @@ from contextlib import nullcontext
 from inspect import Parameter, signature
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import Module
 from torch_geometric.nn import (
+    GATConv,
+    GATv2Conv,
     GCNConv,
     GINConv,
     GINEConv,
+    GraphConv,
     MessagePassing,
     PNAConv,
+    ResGatedGraphConv,
+    SAGEConv,
     TransformerConv,
 )
 
@@ -80,6 +86,8 @@ class PyGLayer(Module):
 
 def _run(layer: PyGLayer, h: Tensor, view: View) -> Tensor:
     conv, count, weight = layer.conv, view.count, view.weight
+    if view.row is not None and weight is None and of_multisets(conv):
+        return _between(layer, h, view)
     if view.row is not None or (weight is None and (count is None or layer.local)):
         return _whole(layer, h, view)
     if weight is not None and not layer.passes_messages:
@@ -119,6 +127,39 @@ def _whole(layer: PyGLayer, h: Tensor, view: View) -> Tensor:
     if layer.takes_batch:
         more["batch"] = view.batch
     return layer.conv(h, view.edge_index, **more)
+
+
+def of_multisets(conv: Any) -> bool:
+    """Whether a layer of PyG is known to be a function of the row itself and the multiset of its messages.
+
+    It is so for the classes in :data:`MULTISET`, with an aggregation that does not look at the order of
+    messages, and with row-wise parts only; not for layers that look at degrees of senders, or further than
+    one step.
+    """
+    if type(conv) not in MULTISET or conv.flow != "source_to_target":
+        return False
+    if type(getattr(conv, "aggr_module", None)).__name__ not in _UNORDERED:
+        return False
+    if conv.training and float(getattr(conv, "dropout", 0.0) or 0.0) > 0:
+        return False
+    return row_local(conv) and not any(
+        part.training and part.p > 0 for part in conv.modules() if _drops(part)
+    )
+
+
+def _drops(part: Module) -> bool:
+    return type(part).__module__ == "torch.nn.modules.dropout"
+
+
+def _between(layer: PyGLayer, h: Tensor, view: View) -> Tensor:
+    """A layer where output rows differ from input rows: on a graph in which input rows only send."""
+    edge_index = torch.stack((view.edge_index[0], view.edge_index[1] + len(h)))
+    return layer.conv(torch.cat((h, view.own(h))), edge_index, **_more(layer, view, None))[len(h) :]
+
+
+#: Layers of PyG that are functions of the row itself and the multiset of its messages.
+MULTISET = (GINConv, GINEConv, SAGEConv, GraphConv, GATConv, GATv2Conv, TransformerConv, ResGatedGraphConv)
+_UNORDERED = ("SumAggregation", "MeanAggregation", "MaxAggregation", "MinAggregation", "SoftmaxAggregation")
 
 
 def _more(layer: PyGLayer, view: View, kept: Tensor | None) -> dict[str, Tensor]:

@@ -1,0 +1,37 @@
+"""A network on the graphs themselves."""
+
+from __future__ import annotations
+
+from torch import Tensor
+from torch.nn import Module
+from torch_geometric.data import Data
+
+from osan.bags import whole_graphs
+from osan.nn.sharing import Sharing, shared_rows
+
+
+class PlainNetwork(Module):
+    """A network on the graphs themselves, without a bag and without a head.
+
+    Parameters
+    ----------
+    initial, stack
+        As in :class:`osan.nn.OSAN`.
+    readout
+        The pooling of the vertices; ``None`` for one row per vertex.
+    """
+
+    def __init__(self, initial: Module, stack: Module, readout: Module | None) -> None:
+        super().__init__()
+        self.initial, self.stack, self.readout = initial, stack, readout
+        self.sharing: Sharing = "auto"
+
+    def forward(self, batch: Data) -> Tensor:
+        """One row per graph, or per vertex."""
+        whole = whole_graphs(batch)
+        shared = None if self.sharing == "off" else shared_rows(self.initial, self.stack, batch, whole)
+        if shared is None:
+            h = self.stack(self.initial(batch, whole), batch, whole)
+        else:
+            h = shared.full(shared.run(self.initial, self.stack, batch))
+        return h if self.readout is None else self.readout(h, whole.subgraph, whole.num_graphs)

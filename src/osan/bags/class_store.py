@@ -153,7 +153,7 @@ class ClassStore:
     @property
     def nbytes(self) -> int:
         """The bytes that it takes."""
-        arrays = [self._kind_place, self.kind_ptr, self.members, *self._place]
+        arrays: list[Any] = [self._kind_place, self.kind_ptr, self.members, *self._place]
         for one in (*self.tables, *self.lists, self.kinds):
             arrays += list(vars(one).values())
         return int(sum(array.nbytes for array in arrays))

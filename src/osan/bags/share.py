@@ -228,7 +228,7 @@ def numbered(rows: Tensor) -> tuple[Colors, npt.NDArray[np.int64]]:
     >>> numbered(torch.tensor([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]]))
     (array([0, 1, 0], dtype=int32), array([0, 1]))
     """
-    return signatures.number_rows(words_of(rows), signatures.HASH_MASK)  # type: ignore[no-any-return]
+    return signatures.number_rows(words_of(rows), signatures.HASH_MASK)
 
 
 def words_of(rows: Tensor) -> npt.NDArray[np.int64]:

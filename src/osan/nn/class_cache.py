@@ -111,7 +111,7 @@ class ClassCache:
         self.store = ClassStore(self._chunks(plain, make_bag, len(stack.layers)))
 
     def _chunks(self, graphs: FlatDataset, make_bag: MakeBag, layers: int) -> Iterator[Chunk]:
-        for positions in torch.arange(len(graphs)).split(_GRAPHS):
+        for positions in torch.split(torch.arange(len(graphs)), _GRAPHS):
             batch = graphs.batch(positions)
             bag = make_bag(batch)
             if self.drops_loops:
@@ -208,7 +208,7 @@ def can_cache(initial: Any, stack: Any) -> bool:
         return False
     if initial.types is not None or initial.rows is not None or initial.ranks is not None:
         return False
-    encoders = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
+    encoders: list[Any] = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
     around = any(isinstance(layer.conv, AllConv) for layer in stack.layers)
     return stack_alike(stack) and not around and all(map(local, encoders))
 

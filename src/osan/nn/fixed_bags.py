@@ -114,7 +114,7 @@ def predictions(network: Module, batch: Data, bags: Sequence[SubgraphBag]) -> tu
     """The predictions of a network for each of several bags, together if it can do that."""
     together: Any = getattr(network, "each", None)
     if callable(together) and len(bags) > 1:
-        return together(batch, bags)  # type: ignore[no-any-return]
+        return together(batch, bags)
     return tuple(network(batch, bag) for bag in bags)
 
 
@@ -164,7 +164,7 @@ def remember(model: Any, dataset: FlatDataset) -> str | None:
     bag, layers = make(some), len(network.stack.layers)  # type: ignore[arg-type]
     if not cacheable(bag):
         return "the bags have weights, or marks on edges"
-    if shared_rows(network.initial, network.stack, some, bag) is None:
+    if shared_rows(network.initial, network.stack, some, bag, least=1) is None:
         return "too few rows are equal"
     reason = refused(expected_bytes(bag, layers, len(dataset)))
     if reason is None:

@@ -188,18 +188,19 @@ class OSAN(Module):
                 sample = torch.repeat_interleave(torch.tensor(sizes))
                 index = index + count * sample[bag.subgraph]
             weight = _product(bag.weight, admitted)
-            vertices = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi).split(count)
+            pooled = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi)
+            vertices = list(torch.split(pooled, count)) if count else [pooled] * len(bags)
             if self.outer is None:
-                return list(vertices)
+                return vertices
             graph = graph_index(batch)[0]
             return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
         assert self.outer is not None
         subgraphs = shared.pooled(self.inner, h, bag.subgraph, bag.num_subgraphs, bag.weight, self.phi)
         weight = _admitted_subgraphs(bag, admitted)
-        weights = [None] * len(bags) if weight is None else weight.split(sizes)
+        weights = [None] * len(bags) if weight is None else torch.split(weight, sizes)
         return [
             self.outer(rows, each.graph, each.num_graphs, some)
-            for rows, each, some in zip(subgraphs.split(sizes), bags, weights, strict=True)
+            for rows, each, some in zip(torch.split(subgraphs, sizes), bags, weights, strict=True)
         ]
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from osan.colors.words import mix
 from osan.compiled import njit
-from osan.wl.kernels import mix
 
 
 @njit(inline="always")

@@ -208,7 +208,7 @@ def can_cache(initial: Any, stack: Any) -> bool:
         return False
     if initial.types is not None or initial.rows is not None or initial.ranks is not None:
         return False
-    encoders = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
+    encoders: list[Any] = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
     around = any(isinstance(layer.conv, AllConv) for layer in stack.layers)
     return stack_alike(stack) and not around and all(map(local, encoders))
 

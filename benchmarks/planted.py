@@ -1,6 +1,6 @@
 """Every way to choose on the planted task: how much of the motif is found, and the test error.
 
-    python benchmarks/planted.py [--seeds 5] [--epochs 50] [--estimators straight-through,simple] [--peek]
+    python benchmarks/planted.py [--seeds 5] [--epochs 30] [--estimators straight-through,simple] [--peek]
 
 Random trees of 14 to 20 vertices with one planted triangle; the target is the sum of the triangle's 0/1
 features. The network sees one subgraph of three vertices, chosen by a GIN upstream, or the whole graph
@@ -92,7 +92,7 @@ def run(seed: int, epochs: int, way: str, peek: bool, train_graphs: int = 1000) 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--epochs", type=int, default=50)
+    parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--estimators", default=",".join(WAYS))
     parser.add_argument("--peek", action="store_true", help="the upstream network sees the features, too")
     arguments = parser.parse_args()

@@ -217,6 +217,8 @@ OWN = {
     "kernel": {"hops": 1, "starts": 2},
     "ds": {},
     "dss": {"share": "sum"},
+    "few-marks": {},
+    "few-marks-500k": {},
 }
 
 
@@ -240,7 +242,7 @@ def test_every_architecture_takes_the_same_arguments(name, level):
         **OWN[name],
     )
     assert model.width == WIDTH
-    assert nn.brings_bags(model) == (name not in ("osan", "ds", "dss"))
+    assert nn.brings_bags(model) == (name not in ("osan", "ds", "dss", "few-marks", "few-marks-500k"))
     model = model if nn.brings_bags(model) else nn.FixedBags(bags.whole_graphs, model)
     out = model(BATCH)
     assert out.prediction.shape == ((9, 3) if level == "vertex" else (3, 3))

@@ -96,7 +96,7 @@ def test_errors():
     with pytest.raises(OsanError, match=r"edge_encoder: expected none.*edges=True"):
         Upstream(1, 8, vertex_encoder=nn.Linear(3, 8), edge_encoder=nn.Linear(2, 8))
     bare = Data(edge_index=path().edge_index, num_nodes=4)
-    with pytest.raises(OsanError, match=r"batch\.x: expected a tensor"):
+    with pytest.raises(OsanError, match=r"upstream: batch\.x: expected vertex features"):
         Upstream(1, 8, vertex_encoder=nn.Linear(3, 8))(bare)
     with pytest.raises(OsanError, match=r"batch\.edge_attr: expected a tensor"):
         Upstream(1, 8, edges=True, edge_encoder=nn.Linear(3, 8))(bare)

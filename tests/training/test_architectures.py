@@ -26,7 +26,7 @@ OPTIONS = {
     "nested": {"hops": 1},
     "kernel": {"hops": 1, "starts": 2},
 }
-WITH_POLICY = ("osan", "ds", "dss")
+WITH_POLICY = ("osan", "ds", "dss", "few-marks", "few-marks-500k")
 
 
 def small_of(small, architecture, **changes):

@@ -27,6 +27,7 @@ def run(folder, sharing, policy, **data):
 )
 def test_runs(tmp_path, dataset, policy, monkeypatch):
     monkeypatch.setattr("osan.training.fit.WORTH_IT", 1)
+    monkeypatch.setattr("osan.nn.sharing.LEAST", 0)
     on, off = (run(tmp_path, sharing, policy, dataset=dataset, limit=32) for sharing in ("auto", "off"))
     assert len(on) >= 5
     assert on == pytest.approx(off, abs=1e-4)

@@ -2,6 +2,7 @@
 
 from osan.bags.bag import SubgraphBag
 from osan.bags.choice import from_choice, induced_edge_weight, straight_through
+from osan.bags.classes import share
 from osan.bags.draw import draw, subgraph_of
 from osan.bags.edges import maximum_spanning_forest, undirected_edges
 from osan.bags.every import all_edges, all_egos, all_subsets, all_tuples, all_walks, whole_graphs
@@ -13,7 +14,6 @@ from osan.bags.random import (
     random_trees,
     random_tuples,
 )
-from osan.bags.share import share
 from osan.bags.transform import AddBag, bag_of
 from osan.bags.union import as_batch
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from osan.bags.share import Classes, ClassLayer, Groups
+from osan.bags.classes import Classes, ClassLayer, Groups
 from osan.colors import signatures
 from osan.compiled import njit
 

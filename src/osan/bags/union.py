@@ -89,9 +89,10 @@ def joined(bags: Sequence[SubgraphBag]) -> SubgraphBag:
 
     names = [name for name in (*SubgraphBag.PER_COPY, *SubgraphBag.PER_EDGE) if name != "subgraph"]
     lengths = {-1 if bag.tuples is None else bag.tuples.size(1) for bag in bags}
+    same: dict[str, Any] = {name: together(name) for name in names}
     return replace(
         bags[0],
-        **{name: together(name) for name in names},  # type: ignore[arg-type]
+        **same,
         subgraph=torch.cat([bag.subgraph + shift for bag, shift in zip(bags, subgraphs, strict=False)]),
         edge_index=torch.cat(
             [bag.edge_index + shift for bag, shift in zip(bags, copies, strict=False)], dim=1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -33,15 +34,12 @@ def all_graphs(n: int, connected: Iterable[Graph] = ()) -> list[Graph]:
     """
     if n < 0:
         raise OsanError(f"n: expected at least 0, got {n}")
-    import networkx as nx
-
-    atlas = [graph for graph in nx.graph_atlas_g() if len(graph) <= n]
     if n <= ATLAS:
-        return [from_networkx(graph) for graph in atlas if len(graph) == n]
+        return [graph for graph, _ in _atlas() if graph.num_vertices == n]
     parts: dict[int, list[Graph]] = {size: [] for size in range(1, n + 1)}
-    for graph in atlas:
-        if len(graph) and nx.is_connected(graph):
-            parts[len(graph)].append(from_networkx(graph))
+    for graph, is_connected in _atlas():
+        if is_connected:
+            parts[graph.num_vertices].append(graph)
     for graph in connected:
         if ATLAS < graph.num_vertices <= n:
             parts[graph.num_vertices].append(graph)
@@ -52,6 +50,14 @@ def all_graphs(n: int, connected: Iterable[Graph] = ()) -> list[Graph]:
             f"nauty writes them: geng -c {missing} connected.g6"
         )
     return [union(*graphs) for sizes in _partitions(n, n) for graphs in _choices(parts, sizes)]
+
+
+@cache
+def _atlas() -> list[tuple[Graph, bool]]:
+    """The graphs of the atlas, and whether they are connected."""
+    import networkx as nx
+
+    return [(from_networkx(g), bool(len(g)) and nx.is_connected(g)) for g in nx.graph_atlas_g()]
 
 
 def union(*graphs: Graph) -> Graph:

@@ -95,14 +95,16 @@ def layer_alike(conv: Any) -> bool:
     if isinstance(conv, AllConv):
         return alike(conv.mlp)
     if isinstance(conv, GIN | GINE):
-        return alike(conv.nn)
+        inner: Any = conv.nn
+        return alike(inner)
     if isinstance(conv, PNA):
         return True
     if is_gcn(conv):
         return True
     if isinstance(conv, PyGLayer):
         if conv.run is sum_and_map:
-            return alike(conv.conv.nn)
+            inner = conv.conv.nn
+            return alike(inner)
         return of_multisets(conv.conv) and all(map(elementwise, _activations(conv.conv)))
     return bool(getattr(conv, "multiset", False)) and not draws(conv)
 

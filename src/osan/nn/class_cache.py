@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.bags.build import thinned
 from osan.bags.class_store import Chunk, ClassStore
-from osan.bags.share import Classes, Groups, share, words_of
+from osan.bags.classes import Classes, Groups, share, words_of
 from osan.data import FlatDataset
 from osan.memory import free_memory, in_words
 from osan.nn.alike import is_gcn, local, replaces_loops
@@ -208,7 +208,7 @@ def can_cache(initial: Any, stack: Any) -> bool:
         return False
     if initial.types is not None or initial.rows is not None or initial.ranks is not None:
         return False
-    encoders = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
+    encoders: list[Any] = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
     around = any(isinstance(layer.conv, AllConv) for layer in stack.layers)
     return stack_alike(stack) and not around and all(map(local, encoders))
 

@@ -164,7 +164,7 @@ def remember(model: Any, dataset: FlatDataset) -> str | None:
     bag, layers = make(some), len(network.stack.layers)  # type: ignore[arg-type]
     if not cacheable(bag):
         return "the bags have weights, or marks on edges"
-    if shared_rows(network.initial, network.stack, some, bag) is None:
+    if shared_rows(network.initial, network.stack, some, bag, least=1) is None:
         return "too few rows are equal"
     reason = refused(expected_bytes(bag, layers, len(dataset)))
     if reason is None:

@@ -189,9 +189,9 @@ class OSAN(Module):
                 index = index + count * sample[bag.subgraph]
             weight = _product(bag.weight, admitted)
             pooled = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi)
-            vertices = torch.split(pooled, count)
+            vertices = list(torch.split(pooled, count)) if count else [pooled] * len(bags)
             if self.outer is None:
-                return list(vertices)
+                return vertices
             graph = graph_index(batch)[0]
             return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
         assert self.outer is not None

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.bags.build import thinned
-from osan.bags.share import Classes, Groups, numbered, share
+from osan.bags.classes import Classes, Groups, numbered, share
 from osan.errors import OsanError
 from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local, pool_alike, replaces_loops
 from osan.nn.atomic import InitialFeatures, membership, ordered_atomic_types, rank_rows, ranks_of, tuples_of
@@ -27,8 +27,9 @@ from osan.nn.view import View
 
 Sharing = Literal["auto", "off"]
 
-# Above this share of rows, finding the classes costs more than it saves.
+# Above this share of rows, and with fewer copies than that, finding classes costs more than it saves.
 MOST = 0.8
+LEAST = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,15 +119,23 @@ def set_sharing(model: Module, sharing: Sharing) -> None:
 
 
 def shared_rows(
-    initial: Any, stack: Any, batch: Data, bag: SubgraphBag, most: float | None = None
+    initial: Any,
+    stack: Any,
+    batch: Data,
+    bag: SubgraphBag,
+    most: float | None = None,
+    least: int | None = None,
 ) -> SharedRows | None:
     """The classes of copies with equal features, where they are known to be equal and it pays; else ``None``.
 
     It is ``None`` if copies need gradients or draws of their own (weights or marks with gradients, soft
     weights, dropout in training), if a part of the network is not known to map equal rows to equal rows, on
-    other devices than the CPU, and if more than ``most`` of all rows (by default four in five) would be left.
+    other devices than the CPU, for bags of fewer than ``least`` copies (by default 1,500), and if more than
+    ``most`` of all rows (by default four in five) would be left.
     """
-    if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu" or not bag.num_copies:
+    if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu":
+        return None
+    if bag.num_copies < max(LEAST if least is None else least, 1):
         return None
     if type(initial) is not InitialFeatures or type(stack) is not Stack or not stack_alike(stack):
         return None
@@ -187,7 +196,7 @@ def views_of(
                 num_groups=layer.num_groups if group is not None else 1,
                 row=layer.row,
                 edges=edges,
-                count=layer.count,
+                count=layer.count.to(torch.get_default_dtype()),
                 mark=None if mark is None else mark[i],
                 edge_mark=edge_mark,
                 members=layer.members,
@@ -198,6 +207,7 @@ def views_of(
 
 
 def stack_alike(stack: Any) -> bool:
+    """Whether all layers are known to give equal rows to copies that were equal and have equal neighbors."""
     for layer in stack.layers:
         if layer.dropout and layer.training and not layer.shared_dropout:
             return False

@@ -74,7 +74,7 @@ class Layer(Module):
             inner = getattr(self.conv, "conv", self.conv)
             raise OsanError(
                 f"conv: expected {type(inner).__name__} to return shape {[view.num_rows, h.size(1)]}, "
-                f"[copies, width], got {list(out.shape)}"
+                f"[rows, width], got {list(out.shape)}"
             )
         if self.norm is not None:
             out = self.norm(out, view.count, self.activation)

@@ -4,9 +4,9 @@ No torch is needed. Colors are exact: a hash may propose a class, only compariso
 listed in :data:`PLANS`; :mod:`osan.wl.theory` checks the paper's claims with them.
 """
 
+from osan.wl.certificate_figure import draw_certificate
 from osan.wl.coloring import Coloring
 from osan.wl.draw import draw
-from osan.wl.draw_certificate import draw_certificate
 from osan.wl.enough import Enough, enough
 from osan.wl.enough_pairs import EnoughRow, draw_enough, enough_pairs
 from osan.wl.explain import Certificate, Reason, explain

@@ -31,8 +31,8 @@ def draw_certificate(certificate: Certificate) -> Any:
     --------
     >>> from osan import wl
     >>> from osan.graphs import cycle_pair
-    >>> figure = wl.draw_certificate(wl.explain(*cycle_pair(3), "oswl"))
-    >>> figure.axes[0].get_title().splitlines()[0]
+    >>> figure = draw_certificate(wl.explain(*cycle_pair(3), "oswl"))
+    >>> figure.axes[0].get_title("left").splitlines()[0]
     '1-OSWL separates the graphs after round 1:'
     """
     reasons = certificate.reasons

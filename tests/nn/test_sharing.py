@@ -150,6 +150,13 @@ def test_ordered():
         assert_equal(network(rank=rank, num_ranks=2), BATCH, bag)
 
 
+@pytest.mark.parametrize("kind", BAGS)
+@pytest.mark.parametrize("options", [{}, {"residual": True, "conv": "gine", "share": "max", **EDGES}])
+def test_dss(kind, options):
+    shares = kind != "unpooled"
+    assert_equal(network(nn.dss_network, **options), BATCH, BAGS[kind](BATCH), shares=shares)
+
+
 def test_edge_marks():
     bag = bags.all_edges(BATCH, operation="mark")
     assert_equal(network(conv="gine", edge_mark=True, **EDGES), BATCH, bag)
@@ -279,6 +286,14 @@ def test_samples_of_evaluation(policy, aggregation):
         nn.set_sharing(model, sharing)
         out[sharing] = model.eval()(BATCH)
     torch.testing.assert_close(out["auto"].each, out["off"].each, atol=1e-5, rtol=1e-5)
+
+
+def test_layers_across_subgraphs_keep_samples_apart():
+    downstream = network(nn.dss_network).float()
+    model = nn.DataDrivenOSAN(None, downstream, "delete 1 vertex x 2", estimator="random", samples=3).eval()
+    together = model(BATCH).each
+    nn.set_sharing(model, "off")
+    torch.testing.assert_close(together, model(BATCH).each, atol=1e-5, rtol=1e-5)
 
 
 def test_only_in_training_do_copies_have_gradients():

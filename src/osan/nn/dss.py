@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Unpack
+from typing import Any, Unpack
 
 import torch
 from torch import Tensor
 from torch.nn import Module, ModuleList
 from torch_geometric.data import Data
 
-from osan.bags import SubgraphBag, whole_graphs
+from osan.bags import SubgraphBag, share, whole_graphs
+from osan.bags.build import thinned
+from osan.bags.share import Classes, Groups, numbered
+from osan.nn.alike import elementwise, pool_alike, replaces_loops
+from osan.nn.atomic import InitialFeatures
+from osan.nn.layers import AllConv
 from osan.nn.mlp import dropout
 from osan.nn.network import OSAN, osan
 from osan.nn.norm import Activation
 from osan.nn.options import BagOptions, Pooling, SharingOptions, checked
 from osan.nn.pooling import Pool
+from osan.nn.sharing import (
+    SharedRows,
+    edge_codes,
+    joined_columns,
+    pooled_kinds,
+    stack_alike,
+    start_columns,
+    views_of,
+)
 from osan.nn.stack import Stack
+from osan.nn.view import View
 
 
 class SharingStack(Module):
@@ -65,6 +81,104 @@ class SharingStack(Module):
             out = dropout(self.activation(out), self.dropout, self.training)
             h = out + h if self.residual else out
         return h
+
+    def run(self, h: Tensor, steps: Sequence[SharedStep]) -> Tensor:
+        """The same on rows that copies share, shape ``[rows in, width]`` to ``[rows out, width]``."""
+        for inside, between, step in zip(self.inside, self.between, steps, strict=True):
+            shared = pooled_kinds(step.groups, self.share, h).index_select(0, step.kind)
+            out = inside.run(h, step.within).index_select(0, step.inner)  # type: ignore[operator]
+            out = out + between.run(shared, step.across).index_select(0, step.outer)  # type: ignore[operator]
+            out = self.activation(out)
+            h = out + h.index_select(0, step.row) if self.residual else out
+        return h
+
+    def shared_rows(
+        self, initial: InitialFeatures, batch: Data, bag: SubgraphBag, most: float
+    ) -> SharedRows | None:
+        """The classes of copies with equal features; ``None`` where they are not known, or it does not pay."""
+        stacks: list[Any] = [*self.inside, *self.between]
+        known = (
+            not (self.dropout and self.training) and elementwise(self.activation) and pool_alike(self.share)
+        )
+        # A weight that only pooling looks at leaves copies of vertices that are not in the graph.
+        if not known or bag.weight is not None or not all(map(stack_alike, stacks)):
+            return None
+        if any(
+            replaces_loops(layer.conv) or isinstance(layer.conv, AllConv)
+            for s in stacks
+            for layer in s.layers
+        ):
+            return None
+        return shared_steps(stacks[0], len(self.inside), initial, batch, bag, most)
+
+
+def shared_steps(
+    stack: Stack, layers: int, initial: InitialFeatures, batch: Data, bag: SubgraphBag, most: float
+) -> SharedRows | None:
+    """Classes and steps of layers that share information between subgraphs.
+
+    The copies of a vertex are pooled, so vertices have classes, too: the multiset of those of their copies,
+    then refined along the edges of the graph. A copy ends up in the class of both.
+    """
+    left = torch.zeros(bag.num_vertices, dtype=torch.bool).index_fill(0, bag.vertex, True)
+    whole = thinned(whole_graphs(batch), left)
+    place = left.long().cumsum(0) - 1
+    code, table, marks = edge_codes(stack, batch, bag)
+    edges, whole_table, _ = edge_codes(stack, batch, whole)
+    ids, first = numbered(joined_columns(start_columns(initial, batch, bag), bag))
+    colors, start, steps, rows = torch.from_numpy(ids), torch.from_numpy(first), [], 0
+    for _ in range(layers):
+        inside = share(batch, bag, 1, start=colors, code=code)
+        assert inside is not None
+        groups = replace(inside, of=colors).groups(bag.vertex, bag.num_vertices)
+        kinds = groups.of[left]
+        between = share(batch, whole, 1, start=kinds, code=edges)
+        assert between is not None
+        mark = None if bag.mark is None else [bag.mark.index_select(0, inside.first)]
+        inner, outer = inside.of.long(), between.of.long().index_select(0, place.index_select(0, bag.vertex))
+        ids, first = numbered(torch.stack((inner, outer), dim=1))
+        chosen = torch.from_numpy(first)
+        steps.append(
+            SharedStep(
+                within=views_of(inside, mark, None, table, marks),
+                across=views_of(between, None, None, whole_table),
+                groups=groups,
+                kind=kinds.index_select(0, between.first),
+                inner=inner[chosen],
+                outer=outer[chosen],
+                row=colors[chosen].long(),
+            )
+        )
+        colors, rows = torch.from_numpy(ids), rows + len(first)
+        if rows > most * layers * bag.num_copies:
+            return None
+    count = torch.bincount(colors)
+    return SharedRows(bag, Classes(start, count, (), colors), steps)
+
+
+@dataclass(frozen=True, eq=False)
+class SharedStep:
+    """One layer on classes: what its two parts see, and how they are put together.
+
+    Parameters
+    ----------
+    within, across
+        The views of the layer inside subgraphs, and of that on the graph.
+    groups
+        The copies of each vertex, by their classes.
+    kind
+        The kind of vertex of each row that the layer on the graph starts from.
+    inner, outer, row
+        For each class after the layer the rows of both parts, and the class before the layer.
+    """
+
+    within: Sequence[View]
+    across: Sequence[View]
+    groups: Groups
+    kind: Tensor
+    inner: Tensor
+    outer: Tensor
+    row: Tensor
 
 
 def _shared_graph(batch: Data, bag: SubgraphBag, dtype: torch.dtype) -> SubgraphBag:

@@ -148,9 +148,8 @@ class OSAN(Module):
 
     def each(self, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
         """Predictions for several bags of a batch; in evaluation mode, what they have in common is shared."""
-        if len(bags) > 1 and not self.training and self.sharing != "off":
-            for bag in bags:
-                bag.check(batch)
+        # Layers across subgraphs would mix the bags.
+        if len(bags) > 1 and not self.training and type(self.stack) is Stack:
             shared = self._shared(batch, joined(bags))
             if shared is not None:
                 return tuple(map(self.head, self._alongside(batch, self._embed_shared(batch, shared, bags))))
@@ -172,10 +171,10 @@ class OSAN(Module):
         return [torch.cat((row, plain), dim=1) for row in rows]
 
     def _shared(self, batch: Data, bag: SubgraphBag) -> SharedRows | None:
-        if self.sharing == "off" or isinstance(self.admission, Module):
-            return None  # a learned admission needs the gradient of each copy
-        if self.level == "vertex" and self.aggregation == "per-subgraph":
-            return None  # every copy is pooled beside its subgraph
+        # A learned admission needs the gradient of each copy; some are pooled beside their subgraph.
+        beside = self.level == "vertex" and self.aggregation == "per-subgraph"
+        if self.sharing == "off" or isinstance(self.admission, Module) or beside:
+            return None
         return shared_rows(self.initial, self.stack, batch, bag)
 
     def _embed_shared(self, batch: Data, shared: SharedRows, bags: Sequence[SubgraphBag]) -> list[Tensor]:
@@ -189,9 +188,9 @@ class OSAN(Module):
                 index = index + count * sample[bag.subgraph]
             weight = _product(bag.weight, admitted)
             pooled = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi)
-            vertices = list(torch.split(pooled, count)) if count else [pooled] * len(bags)
+            vertices = torch.split(pooled, count)
             if self.outer is None:
-                return vertices
+                return list(vertices)
             graph = graph_index(batch)[0]
             return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
         assert self.outer is not None

@@ -43,12 +43,12 @@ class SharedRows:
     classes
         Its classes.
     views
-        What each layer sees.
+        What each layer sees: the second argument of the ``run`` of the layers.
     """
 
     bag: SubgraphBag
     classes: Classes
-    views: Sequence[View]
+    views: Sequence[Any]
 
     def run(self, initial: Any, stack: Any, batch: Data) -> Tensor:
         """Initial features and layers: one row for each class after the last layer."""
@@ -81,14 +81,15 @@ class SharedRows:
 
 def pooled(groups: Groups, pool: Any, h: Tensor, then: Module) -> Tensor:
     """Pool each kind of group and map the result; one row per group."""
-    rows = _pool(pool, h, groups.member, groups.kind, groups.num_kinds)
+    rows = pooled_kinds(groups, pool, h)
     if local(then):
         return then(rows).index_select(0, groups.of)
     return then(rows.index_select(0, groups.of))
 
 
-def _pool(pool: Any, h: Tensor, member: Tensor, kind: Tensor, size: int) -> Tensor:
-    """Pool the rows ``h[member]``; sums need no tensor with a row per member."""
+def pooled_kinds(groups: Groups, pool: Any, h: Tensor) -> Tensor:
+    """Pool each kind of group; sums need no tensor with a row per member."""
+    member, kind, size = groups.member, groups.kind, groups.num_kinds
     if type(pool) not in (SumPool, MeanPool) or not h.numel():
         out: Tensor = pool(h.index_select(0, member), kind, size)
         return out
@@ -137,7 +138,10 @@ def shared_rows(
         return None
     if bag.num_copies < max(LEAST if least is None else least, 1):
         return None
-    if type(initial) is not InitialFeatures or type(stack) is not Stack or not stack_alike(stack):
+    custom = getattr(stack, "shared_rows", None)
+    if type(initial) is not InitialFeatures or (type(stack) is not Stack and custom is None):
+        return None
+    if custom is None and not stack_alike(stack):
         return None
     if any(_learned(getattr(batch, name, None)) for name in ("x", "edge_attr", "encoding")):
         return None
@@ -145,6 +149,9 @@ def shared_rows(
     if plain is None:
         return None
     initial.check(plain)
+    most = MOST if most is None else most
+    if custom is not None:
+        return custom(initial, batch, plain, most)
     stack.check(plain)
     smooth = any(is_gcn(layer.conv) for layer in stack.layers)
     if any(replaces_loops(layer.conv) for layer in stack.layers):
@@ -152,17 +159,15 @@ def shared_rows(
         plain = thinned(plain, edges=~loops) if bool(loops.any()) else plain
     degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if smooth else None
     start = start_columns(initial, batch, plain)
-    columns = [*start, *([] if degree is None else [degree])]
-    if plain.mark is not None and plain.mark is not columns[-1]:
-        columns.append(plain.mark)
+    columns = start if degree is None else [*start, degree]
     code, table, marks = edge_codes(stack, batch, plain)
     classes = share(
         batch,
         plain,
         ["all" if isinstance(layer.conv, AllConv) else "edges" for layer in stack.layers],
-        start=_joined(columns, plain),
+        start=joined_columns(columns, plain),
         code=code,
-        most=MOST if most is None else most,
+        most=most,
     )
     if classes is None:
         return None
@@ -257,6 +262,8 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
         columns.append(torch.where(tuples < 0, -1, labels).index_select(0, bag.subgraph))
     if initial.mark is not None:
         columns.append(membership(bag))
+    elif bag.mark is not None:  # for layers that look at marks
+        columns.append(bag.mark)
     if initial.rows is not None:
         columns.append(rank_rows(bag, initial.num_ranks, torch.get_default_dtype()))
     if initial.ranks is not None:
@@ -315,7 +322,7 @@ def _rows(columns: Sequence[Tensor]) -> Any:
     return numbered(torch.stack([column.long() for column in columns], dim=1))[0]
 
 
-def _joined(columns: Sequence[Tensor], bag: SubgraphBag) -> Tensor:
+def joined_columns(columns: Sequence[Tensor], bag: SubgraphBag) -> Tensor:
     """One table of numbers for all copies."""
     if not columns:
         return torch.zeros_like(bag.vertex)

@@ -50,7 +50,7 @@ def test_vertices_that_look_alike_have_equal_values(name):
 
 
 def test_a_dataset_gets_the_columns_of_its_graphs(tmp_path):
-    task = load("planted-motif")
+    task = load("planted-motif", num_graphs=60)
     found = with_structure(task, ["cse:4", "rwse:3"], scored="core", cache=tmp_path)
     for part in found.splits.values():
         graph = part[3]
@@ -61,7 +61,7 @@ def test_a_dataset_gets_the_columns_of_its_graphs(tmp_path):
 
 
 def test_columns_come_from_the_cache_and_damaged_ones_are_made_again(tmp_path, monkeypatch):
-    task = load("planted-motif")
+    task = load("planted-motif", num_graphs=60)
     first = with_structure(task, ["cse"], cache=tmp_path).train.tensors["encoding"]
     (file,) = (tmp_path / "structure").iterdir()
     with monkeypatch.context() as patch:
@@ -71,10 +71,10 @@ def test_columns_come_from_the_cache_and_damaged_ones_are_made_again(tmp_path, m
     file.write_bytes(file.read_bytes()[:100])
     rebuilt = with_structure(task, ["cse"], cache=tmp_path).train.tensors["encoding"]
     assert torch.equal(first, rebuilt)
-    other = task_from_graphs([load("planted-motif").train[i] for i in range(30)])
+    other = task_from_graphs([load("planted-motif", num_graphs=60).train[i] for i in range(30)])
     assert len(with_structure(other, ["cse"], cache=tmp_path).train.tensors["encoding"]) != len(first)
 
 
 def test_a_wrong_name_is_an_error():
     with pytest.raises(OsanError, match=r"encodings: expected 'cse:K'"):
-        with_structure(load("planted-motif"), ["cs"])
+        with_structure(load("planted-motif", num_graphs=60), ["cs"])

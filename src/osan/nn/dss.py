@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, share, whole_graphs
 from osan.bags.build import thinned
-from osan.bags.share import Classes, Groups, numbered
+from osan.bags.classes import Classes, Groups, numbered
 from osan.nn.alike import elementwise, pool_alike, replaces_loops
 from osan.nn.atomic import InitialFeatures
 from osan.nn.layers import AllConv
@@ -95,7 +95,7 @@ class SharingStack(Module):
     def shared_rows(
         self, initial: InitialFeatures, batch: Data, bag: SubgraphBag, most: float
     ) -> SharedRows | None:
-        """The classes of copies with equal features; ``None`` where they are not known, or it does not pay."""
+        """The classes of copies with equal features; ``None`` if they are not known, or it does not pay."""
         stacks: list[Any] = [*self.inside, *self.between]
         known = (
             not (self.dropout and self.training) and elementwise(self.activation) and pool_alike(self.share)

@@ -88,7 +88,7 @@ def test_what_is_no_layer_is_refused_when_the_network_is_built(make, message):
     [
         (
             lambda: network(lambda width: GATConv(width, width, heads=2)),
-            r"conv: expected GATConv to return shape \[7, 8\], \[rows, width\], got \[7, 16\]",
+            r"conv: expected GATConv to return shape \[14, 8\], \[rows, width\], got \[14, 16\]",
         ),
         (
             lambda: nn.osan(WIDTH, 2, 1, vertex_encoder=nn.Numerical(4, 5)),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import resource
 import shutil
 
@@ -10,6 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from osan.errors import OsanError
+from osan.training.checkpoint import read_checkpoint
 from osan.training.folder import (
     CHECKPOINT,
     ENVIRONMENT,
@@ -23,6 +25,7 @@ from osan.training.folder import (
     read_result,
 )
 from osan.training.run import load_model, train
+from osan.training.stored import write_model
 
 
 def stopped_after(folder, settings, epochs):
@@ -240,11 +243,44 @@ def test_runs_of_format_1(tmp_path, finished):
     old["downstream.stack.layers.0.edge_mark"] = torch.zeros(8)
     save_file(old, folder / WEIGHTS)
     content = json.loads((folder / MODEL).read_text())
-    assert content.pop("format") == "2"
-    del content["custom"]
+    assert content.pop("format") == "3"
+    for name in ("custom", "weights_sha256", "sha256"):
+        del content[name]
     (folder / MODEL).write_text(json.dumps(content))
-    with pytest.raises(OsanError, match=r"model.json: expected format 1 or 2, got None"):
+    with pytest.raises(OsanError, match=r"model.json: expected format 1 or 2 or 3, got None"):
         load_model(folder)
     (folder / MODEL).write_text(json.dumps({"format": "1", **content}))
     one, other = load_model(folder)[0].model.state_dict(), load_model(finished)[0].model.state_dict()
     assert all(torch.equal(one[name], other[name]) for name in one.keys() | other.keys())
+
+
+def test_flipped_bits_are_refused(tmp_path, finished, small):
+    """Anywhere in the checkpoint, the weights, or what is known of the task."""
+    folder, rng = tmp_path / "run", random.Random(0)
+    shutil.copytree(finished, folder)
+    reads = {CHECKPOINT: lambda: read_checkpoint(folder / CHECKPOINT), WEIGHTS: lambda: load_model(folder)}
+    reads[MODEL] = reads[WEIGHTS]
+    for name, read in reads.items():
+        whole = (folder / name).read_bytes()
+        for _ in range(20):
+            damaged, place = bytearray(whole), rng.randrange(len(whole))
+            damaged[place] ^= 1 << rng.randrange(8)
+            if name == MODEL and damaged[place : place + 1].isspace() and whole[place : place + 1].isspace():
+                continue  # between the words of JSON
+            (folder / name).write_bytes(damaged)
+            with pytest.raises(OsanError, match=name):
+                read()
+        (folder / name).write_bytes(whole)
+        read()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(tmp_path, finished, value):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    learner, _, info = load_model(folder)
+    weights = {name: tensor.clone() for name, tensor in learner.model.state_dict().items()}
+    next(iter(weights.values())).fill_(value)
+    write_model(folder, weights, info, custom=False)
+    with pytest.raises(OsanError, match=r"model.safetensors: expected finite weights, got"):
+        load_model(folder)

@@ -26,11 +26,12 @@ def demo(
 ) -> None:
     """Train six small networks, compare them, and write a page and a picture. Takes two minutes on a core."""
     from osan.experiments.demo import demo_settings
+    from osan.files import write_bytes
     from osan.report.motif import draw_motifs, look_for_motif, share_found
     from osan.report.page import write_page
     from osan.report.pictures import checked_suffix, rendered
     from osan.report.runs import by_name, find_runs, summarize
-    from osan.training.folder import run_folder, write_bytes
+    from osan.training.folder import run_folder
 
     suffix = checked_suffix(picture)
     settings = demo_settings(seed, epochs)

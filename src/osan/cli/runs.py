@@ -110,9 +110,9 @@ def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
+    from osan.files import write_bytes
     from osan.report.comparison import plot_comparison
     from osan.report.pictures import rendered
-    from osan.training.folder import write_bytes
 
     write_bytes(path, rendered(plot_comparison(groups), suffix))
 

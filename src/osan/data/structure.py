@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 from torch import Tensor
 
 from osan.data.centralities import score
@@ -18,10 +19,10 @@ from osan.data.flat import FlatDataset
 from osan.data.published.paths import Folder, cache_root
 from osan.data.task import Task
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import read_bytes, sealed, unsealed, write_bytes
 
 # Part of the key of cached columns: a new number makes old ones unused.
-_VERSION = "1"
+_VERSION = "2"
 
 
 def with_structure(
@@ -86,16 +87,12 @@ def _cached(edge_index: Tensor, ptr: Tensor, name: str, make: Callable[[], Tenso
     path = Path(cache_root(cache)) / "structure" / f"{digest.hexdigest()[:32]}.safetensors"
     if path.is_file():
         try:
-            tensor = load_file(path)["columns"]
+            tensor = load(unsealed(read_bytes(path)) or b"")["columns"]
             if len(tensor) == int(ptr[-1]):
                 return tensor
-        except (SafetensorError, OSError, LookupError):
+        except (SafetensorError, OsanError, LookupError):
             pass  # damaged: it is made again
     made = make().contiguous()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as temporary:
-            temporary.write_bytes(save({"columns": made}))
-    except (OSError, OsanError):
-        pass  # a cache that cannot be written costs time, not the run
+    with suppress(OsanError):  # a cache that cannot be written costs time, not the run
+        write_bytes(path, sealed(save({"columns": made})))
     return made

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from osan.errors import OsanError
-from osan.files import decode, read_bytes, written_whole
+from osan.files import decode, read_bytes, write_bytes
 from osan.graphs.graph import Graph
 from osan.graphs.graph6 import decode_lines, encode_graph6
 from osan.graphs.networkx import parse_gml, parse_graphml
@@ -104,8 +104,7 @@ def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
     content = "".join(encode_graph6(graph) + "\n" for graph in graphs).encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    with written_whole(path) as temporary:
-        temporary.write_bytes(content)
+    write_bytes(path, content)
 
 
 def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph], list[Pair] | None]:

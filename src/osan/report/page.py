@@ -13,11 +13,12 @@ from osan import __version__
 from osan.errors import OsanError
 from osan.experiments.catalog import recipes
 from osan.experiments.figures import tables
+from osan.files import write_bytes
 from osan.report.curves import plot_curves
 from osan.report.pictures import svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
-from osan.training.folder import ENVIRONMENT, read_json, write_bytes
+from osan.training.folder import ENVIRONMENT, read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.training.folder import write_bytes
+from osan.files import write_bytes
 from osan.training.module import Learner
 from osan.training.tasks import TaskInfo
 

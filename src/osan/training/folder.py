@@ -20,7 +20,7 @@ from typing import Any
 
 from osan import __version__
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import write_bytes
 from osan.training.settings import Settings
 from osan.training.settings_files import read_settings
 
@@ -145,17 +145,8 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
-    """Write a file, whole or not at all; if ``lasting``, it is on the disk before its name appears."""
-    with written_whole(path) as temporary, temporary.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        if lasting:
-            os.fsync(stream.fileno())
-
-
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file as :func:`write_bytes` does."""
+    """Write a JSON file, whole or not at all."""
     write_bytes(path, (json.dumps(content, indent=2) + "\n").encode())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import write_bytes
 from osan.training.settings import Settings, validated
 
 
@@ -43,8 +43,11 @@ def read_tree(path: str | Path) -> dict[str, Any]:
 
 def write_settings(settings: Settings, path: Path) -> None:
     """Write ``settings`` as TOML, whole or not at all."""
-    with written_whole(path) as temporary:
-        temporary.write_text(settings.to_toml(), encoding="utf-8")
+    try:
+        content = settings.to_toml().encode()
+    except UnicodeEncodeError as error:  # from a name that the system gave as bytes
+        raise OsanError(f"settings: expected UTF-8 text, got {error.object[:80]!r}") from error
+    write_bytes(path, content)
 
 
 # Settings for which "none" is a name; for the others it means that they are not set.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +59,8 @@ def prepare(source: Source, root: Folder = None, cache: Folder = None, download:
     if place is not None:
         file = cached_file(source, place, cache)
         if file.is_file():
-            try:
+            with suppress(OsanError):  # damaged: built again below
                 return store.read(file)
-            except OsanError:
-                file.unlink()  # damaged: built again below
     elif not (download and source.downloads):
         raise OsanError(where_to_put(source, root))
     with workspace(cache_root(cache)) as folder:
@@ -88,6 +88,10 @@ def _read(source: Source, work: Path, place: Path | None) -> Processed:
     except ImportError as error:
         raise OsanError(f"{source.name} needs {error.name}: pip install 'osan[molecules]'") from error
     except Exception as error:
+        if _is_full(error):
+            raise OsanError(
+                f"{source.name}: no space left in the cache folder {work}; set OSAN_CACHE to another folder"
+            ) from error
         reason = f"{type(error).__name__}: {error}"
         if place is None:
             raise OsanError(
@@ -97,6 +101,16 @@ def _read(source: Source, work: Path, place: Path | None) -> Processed:
             f"{source.name}: cannot read the raw files in {place / source.folder} ({reason}); "
             "replace them with the published ones"
         ) from error
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether a full disk caused an error, however a third-party loader reports it."""
+    if error is None:
+        return False
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    # What torch.save makes of it.
+    torn = isinstance(error, RuntimeError) and "PytorchStreamWriter failed writing" in str(error)
+    return full or torn or _is_full(error.__cause__ or error.__context__)
 
 
 def _keep(work: Path, target: Path) -> None:

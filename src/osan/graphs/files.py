@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, get_args
@@ -62,7 +63,7 @@ def read_graphs(path: str | Path, *, format: Format | None = None, directed: boo
     OsanError
         With the file, the line and what was expected there.
     """
-    return _read(Path(path), format, directed)[0]
+    return _read(_path(path), format, directed)[0]
 
 
 def read_pairs(
@@ -105,6 +106,12 @@ def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
     write_bytes(path, content)
+
+
+def _path(path: str | Path) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise OsanError(f"path: expected the name of a file, got {path!r}")
+    return Path(path)
 
 
 def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph], list[Pair] | None]:

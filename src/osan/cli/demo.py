@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from osan import interrupts
 from osan.cli.options import RUNS, Json, Runs, console, print_json
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _train(settings: Sequence[Settings], runs: Path, quiet: bool) -> None:
             train(each, run_folder(runs, each), resume=True, progress=not quiet)
     except KeyboardInterrupt:
         typer.echo("osan: interrupted; the same command continues", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(interrupts.exit_code()) from None
     finally:
         torch.set_num_threads(threads)
 

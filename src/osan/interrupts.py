@@ -25,11 +25,11 @@ def _raise(number: int, frame: FrameType | None) -> NoReturn:
 
 def caused(error: BaseException | None) -> bool:
     """Whether a signal caused an error, however libraries wrap it."""
-    return error is not None and (
-        isinstance(error, KeyboardInterrupt)
-        or bool(_received)
-        or caused(error.__cause__ or error.__context__)
-    )
+    if error is None:
+        return False
+    if _received or isinstance(error, KeyboardInterrupt):
+        return True
+    return caused(error.__cause__ or error.__context__)
 
 
 def exit_code() -> int:

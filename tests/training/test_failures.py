@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from osan.errors import OsanError
+from osan.errors import OsanError, TooLarge
 from osan.training.checkpoint import read_checkpoint
 from osan.training.folder import (
     CHECKPOINT,
@@ -284,3 +284,16 @@ def test_weights_that_are_not_finite_are_refused(tmp_path, finished, value):
     write_model(folder, weights, info, custom=False)
     with pytest.raises(OsanError, match=r"model.safetensors: expected finite weights, got"):
         load_model(folder)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."), MemoryError()]
+)
+def test_lack_of_memory(tmp_path, small, monkeypatch, error):
+    def fit(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr("osan.training.run.fit", fit)
+    with pytest.raises(TooLarge, match=r"the run needs more than there is.*lower training.batch_size"):
+        train(small(), tmp_path)
+    assert "memory" in json.loads((tmp_path / FAILED).read_text())["error"]

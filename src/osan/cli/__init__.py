@@ -105,9 +105,7 @@ def _check_words(words: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            raise OsanError(
-                f"{word!a}: expected UTF-8 text; rename the file, or set a UTF-8 locale"
-            ) from None
+            raise OsanError(f"{word!a}: expected UTF-8 text; rename the file") from None
     # Names of files below a folder may be no text, either.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -156,7 +156,7 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OsanError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, dict):
         raise OsanError(f"{path}: expected a JSON object, got {type(content).__name__}")

@@ -17,6 +17,7 @@ from osan.training.columns import predicted_columns, write_predictions
 from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score
 from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of, write_result
+from osan.training.memory import too_large
 from osan.training.models import CustomModel
 from osan.training.module import Learner
 from osan.training.settings import CUSTOM, Settings
@@ -72,7 +73,8 @@ def train(
     settings = settings.changed(custom) if custom else settings
 
     def work() -> Result:
-        return _train(settings, folder, model, task, resume=resume, progress=progress, data=data)
+        with too_large():
+            return _train(settings, folder, model, task, resume=resume, progress=progress, data=data)
 
     if not is_first_process():
         return work()

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osan.report.records import Group, Record
+    from osan.report.runs import Run
 
 
 _MAIN = ("run", "metric", "here", "paper", "runs", "difference")
@@ -56,7 +57,7 @@ def runs(
         raise OsanError("--against: expected settings, got single runs; leave out --each")
     if columns and (as_json or format is Format.csv):
         raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
-    everything = read_records(source)
+    everything = read_records(source, damaged=_warn)
     records = [record for record in everything if is_under(record.name, under)]
     if not records:
         raise OsanError(
@@ -85,6 +86,10 @@ def runs(
             typer.echo(latex_table(header, rows, left=_TEXT))
         else:
             _print(header, rows)
+
+
+def _warn(run: Run) -> None:
+    typer.echo(f"osan: {run.folder} is {run.error}", err=True)
 
 
 def _chosen(columns: str, known: list[str]) -> list[str]:

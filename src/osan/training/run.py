@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 
 import torch
@@ -11,11 +12,12 @@ from torch import nn
 
 from osan.data import Task
 from osan.errors import OsanError, Unfinished, one_line
+from osan.locks import locked
 from osan.training import folder as files
 from osan.training.build import build
 from osan.training.columns import predicted_columns, write_predictions
 from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score
-from osan.training.fit import Fitted, fit
+from osan.training.fit import Fitted, fit, named_parts
 from osan.training.folder import Result, read_result, settings_of, write_result
 from osan.training.memory import too_large
 from osan.training.models import CustomModel
@@ -80,7 +82,7 @@ def train(
         return work()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with files.locked(folder):
+        with locked(folder, "training"):
             done = _prepare(settings, folder, resume)
             if done is not None:
                 return done
@@ -111,10 +113,21 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
     """
     folder = Path(folder)
     settings = settings_of(folder)
+    refuse_python(settings, folder)
     info = read_info(folder)
     learner = Learner(_model(settings, info, model), settings, info)
     load_weights(folder, learner.model)
     return learner.eval(), settings, info
+
+
+def refuse_python(settings: Settings, folder: Path) -> None:
+    """Raise if a stored run names functions of Python itself as parts: calling them may do harm."""
+    names = [*named_parts(settings), settings.selection.weigher, settings.selection.evaluation_noise or ""]
+    for name in names:
+        # A policy has other words before and after.
+        for word in name.split():
+            if ":" in word and word.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:
+                raise OsanError(f"{folder / files.SETTINGS}: expected parts of osan or yours, got {word!r}")
 
 
 def _model(settings: Settings, info: TaskInfo, model: nn.Module | None) -> nn.Module:

@@ -11,8 +11,11 @@ from pathlib import Path
 
 from osan.errors import OsanError
 from osan.files import remove_leftovers, remove_tree, temporary_name
+from osan.locks import locked
 
 Folder = str | os.PathLike[str] | None
+# Seconds to wait for another process that builds the same file.
+_PATIENCE = 3600.0
 
 
 def data_root(root: Folder = None) -> Path | None:
@@ -55,6 +58,19 @@ def workspace(parent: Path) -> Iterator[Path]:
         raise OsanError(
             f"cannot work in the cache folder {parent}: {error}; set OSAN_CACHE to another folder"
         ) from error
+
+
+@contextmanager
+def alone(parent: Path, name: str) -> Iterator[None]:
+    """Let one process at a time build a file of the cache; others wait for it."""
+    folder = parent / "locks" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a cache that cannot be written is not built, either
+        yield
+        return
+    with locked(folder, f"building {name}", wait=_PATIENCE):
+        yield
 
 
 def files_under(folder: Path) -> list[Path]:

@@ -14,9 +14,10 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
-from osan.errors import OsanError
+from osan.errors import OsanError, TooLarge
+from osan.memory import free_memory, in_words
 
 _GZIP = b"\x1f\x8b"
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -91,6 +92,17 @@ def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
                 rest = rest[os.write(handle, rest) :]
         finally:
             os.close(handle)
+
+
+def finish(partial: Path, path: Path) -> None:
+    """Give a file that was written in parts its name, once its content is on the disk."""
+    try:
+        _sync(partial)
+        os.replace(partial, path)
+        with suppress(OSError):
+            _sync(path.parent)
+    except OSError as error:
+        raise OsanError(f"{path} cannot be written: {error.strerror or error}; see {partial}") from error
 
 
 def _sync(path: Path) -> None:
@@ -206,12 +218,32 @@ def read_bytes(path: str | os.PathLike[str], limit: int | None = None) -> bytes:
         raise OsanError(f"{str(path)!r} cannot be read: {error}") from error
 
 
+def open_unpacked(path: Path) -> BinaryIO:
+    """A file to read from, unpacked on the way as in :func:`read_bytes`; errors of archives are Python's."""
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
+    packed = path.suffix.lower() == ".gz" or stream.peek(2)[:2] == _GZIP
+    return cast(BinaryIO, gzip.GzipFile(fileobj=stream)) if packed else stream
+
+
+def encoding_of(path: Path) -> str:
+    """The encoding of a text file, as :func:`decode` finds it."""
+    return "utf-16" if read_bytes(path, 2).startswith(_UTF16) else "utf-8-sig"
+
+
 def _unpack(packed: BinaryIO, path: Path, limit: int | None) -> bytes:
     content = bytearray()
+    most = free_memory() // 4
     try:
         with gzip.GzipFile(fileobj=packed) as stream:
             while (limit is None or len(content) < limit) and (block := stream.read1(1 << 16)):
                 content += block
+                if len(content) > most:
+                    raise TooLarge(
+                        f"{path} unpacks to more than {in_words(most)}, a quarter of what is free; split it"
+                    )
     except (EOFError, OSError, zlib.error) as error:
         line = content.count(b"\n") + 1
         raise OsanError(

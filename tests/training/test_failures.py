@@ -1,7 +1,9 @@
 """What can go wrong says so in one line, and nothing that was there is lost."""
 
+import contextlib
 import json
 import os
+import pickle
 import random
 import resource
 import shutil
@@ -10,7 +12,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from osan import data
+from osan.data.custom.splits import read_split
+from osan.data.published import cache
 from osan.errors import OsanError, TooLarge
+from osan.locks import locked
+from osan.report.runs import read_run
 from osan.training.checkpoint import read_checkpoint
 from osan.training.folder import (
     CHECKPOINT,
@@ -20,11 +27,12 @@ from osan.training.folder import (
     RESULT,
     SETTINGS,
     WEIGHTS,
-    locked,
     read_json,
     read_result,
+    settings_of,
 )
 from osan.training.run import load_model, train
+from osan.training.settings_files import read_settings
 from osan.training.stored import write_model
 
 
@@ -179,7 +187,10 @@ def test_a_folder_that_cannot_be_written(tmp_path, small):
 def test_two_processes_do_not_share_a_folder(tmp_path, small):
     folder = tmp_path / "run"
     folder.mkdir()
-    with locked(folder), pytest.raises(OsanError, match="another process is training in"):
+    with (
+        locked(folder, "training"),
+        pytest.raises(OsanError, match=rf"is training in .*process {os.getpid()} on .*, since 2"),
+    ):
         train(small(), folder, progress=False)
     assert not list(folder.iterdir())
     train(small(**{"training.epochs": 1}), folder, progress=False)
@@ -297,3 +308,60 @@ def test_lack_of_memory(tmp_path, small, monkeypatch, error):
     with pytest.raises(TooLarge, match=r"the run needs more than there is.*lower training.batch_size"):
         train(small(), tmp_path)
     assert "memory" in json.loads((tmp_path / FAILED).read_text())["error"]
+
+
+def test_a_run_does_not_call_python(tmp_path, finished):
+    """Settings may name functions as parts; those of Python itself are none."""
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    made = tmp_path / "made"
+    for key in ("selection.estimator", "network.architecture", "selection.policy", "network.conv"):
+        word = "select subprocess:getoutput" if key == "selection.policy" else "subprocess:getoutput"
+        options = {"selection.options": {"cmd": f"touch {made}"}, "network.options": {"cmd": f"touch {made}"}}
+        settings = settings_of(finished).changed({key: word, **options})
+        (folder / SETTINGS).write_text(settings.to_toml())
+        with pytest.raises(OsanError, match=r"expected parts of osan or yours, got 'subprocess:getoutput'"):
+            load_model(folder)
+    assert not made.exists()
+
+
+def test_loaders_unpickle_nothing(tmp_path, finished):
+    """A pickle that would make a file, in place of every file that is read."""
+
+    class Harm:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path / 'made'}",)
+
+    harm = tmp_path / "harm"
+    torch.save([Harm()], harm)
+    pickled = (harm.read_bytes(), pickle.dumps(Harm()))
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    for content in pickled:
+        for name in sorted(os.listdir(finished)):
+            (folder / name).write_bytes(content)
+            for read in (load_model, read_run, lambda at: read_checkpoint(at / CHECKPOINT)):
+                with contextlib.suppress(OsanError):
+                    read(folder)
+            (folder / name).write_bytes((finished / name).read_bytes())
+        for name in (
+            "a.pt",
+            "a.csv",
+            "a.parquet",
+            "a.g6",
+            "a.toml",
+            "a.json",
+            "a.npz",
+            "a.gz",
+            "a.safetensors",
+        ):
+            (tmp_path / name).write_bytes(content)
+            for read in (
+                lambda path: data.load(str(path)),
+                read_settings,
+                cache.read,
+                lambda path: read_split(path, 3),
+            ):
+                with contextlib.suppress(OsanError):
+                    read(tmp_path / name)
+    assert not (tmp_path / "made").exists()

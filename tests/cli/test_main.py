@@ -106,3 +106,32 @@ def test_recipes_are_printed_whole():
     assert all(f" {key} " in out for key in recipes())
     lines = CliRunner().invoke(app, ["recipes", "--table", "exp", "--format", "csv"]).stdout.splitlines()
     assert lines[:2] == ["recipe,paper,metric,tables", "exp/gin/baseline,0.522 ± 0.003,accuracy,tab:exp"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")]
+)
+def test_signals_during_imports(sent, code, word):
+    """One line, and no traceback."""
+    script = f"""
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "osan.cli":
+            os.kill(os.getpid(), signal.{sent})
+
+sys.meta_path.insert(0, Finder())
+from osan.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (code, f"osan: {word}\n")
+
+
+def test_words_that_are_no_text(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["osan", "wl", "color", "a\udcff.g6"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    assert "expected UTF-8 text" in capsys.readouterr().err

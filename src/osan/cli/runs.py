@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osan.report.records import Group, Record
+    from osan.report.runs import Run
 
 
 _MAIN = ("run", "metric", "here", "paper", "runs", "difference")
@@ -56,7 +57,7 @@ def runs(
         raise OsanError("--against: expected settings, got single runs; leave out --each")
     if columns and (as_json or format is Format.csv):
         raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
-    everything = read_records(source)
+    everything = read_records(source, damaged=_warn)
     records = [record for record in everything if is_under(record.name, under)]
     if not records:
         raise OsanError(
@@ -87,6 +88,10 @@ def runs(
             _print(header, rows)
 
 
+def _warn(run: Run) -> None:
+    typer.echo(f"osan: {run.folder} is {run.error}", err=True)
+
+
 def _chosen(columns: str, known: list[str]) -> list[str]:
     from osan.errors import OsanError
 
@@ -110,9 +115,9 @@ def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
+    from osan.files import write_bytes
     from osan.report.comparison import plot_comparison
     from osan.report.pictures import rendered
-    from osan.training.folder import write_bytes
 
     write_bytes(path, rendered(plot_comparison(groups), suffix))
 

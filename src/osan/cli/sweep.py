@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from osan import interrupts
 from osan.cli.options import RUNS, Json, Runs, console, flag, print_json
 from osan.errors import OsanError
 
@@ -102,7 +103,7 @@ def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Ev
             return _shown(events, total, quiet)
     except KeyboardInterrupt:
         typer.echo("osan: interrupted; the same command continues", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(interrupts.exit_code()) from None
 
 
 def _shown(events: Generator[Event], total: int, quiet: bool) -> list[Event]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from osan import interrupts
 from osan.cli.options import RUNS, SPLIT_HELP, Data, Json, Runs, print_json
 from osan.errors import OsanError
 
@@ -124,8 +125,9 @@ def train(
     try:
         result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
     except KeyboardInterrupt:
-        sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {quote(str(folder))}\n")
-        raise typer.Exit(130) from None
+        said = f"osan: {interrupts.word()}; continue with: osan train --resume {quote(str(folder))}\n"
+        sys.stderr.write(said)
+        raise typer.Exit(interrupts.exit_code()) from None
     if is_first_process():
         if wanted.data.split and os.path.isfile(wanted.data.split):
             split = read_json(folder / MODEL)["task"].get("split", "")

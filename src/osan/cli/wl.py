@@ -107,12 +107,11 @@ def color(
             progress=follow(bar, str(chosen), rounds),
         )
     if out is not None:
-        from osan.files import written_whole
+        from osan.files import write_bytes
         from osan.report.pictures import rendered
         from osan.wl import draw
 
-        with written_whole(out) as temporary:
-            temporary.write_bytes(rendered(draw(graphs, coloring), suffix))
+        write_bytes(out, rendered(draw(graphs, coloring), suffix))
         if not as_json:
             typer.echo(f"wrote {out} (the first graphs if there are many)")
     if as_json:

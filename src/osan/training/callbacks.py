@@ -14,8 +14,9 @@ from lightning.pytorch.loggers import CSVLogger, Logger
 from torch import Tensor
 
 from osan.data import FlatDataset
+from osan.files import write_bytes
 from osan.training.evaluation import predict
-from osan.training.folder import CHECKPOINT, METRICS, write_bytes
+from osan.training.folder import CHECKPOINT, METRICS
 from osan.training.module import Learner
 from osan.training.scores import score
 

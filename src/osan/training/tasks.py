@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from osan.data import Features, Normalization, Task, load, with_structure
@@ -116,7 +117,7 @@ class TaskInfo:
     dataset: str
     kind: Kind
     metric: str
-    direction: str
+    direction: Literal["min", "max"]
     targets: tuple[str, ...]
     num_targets: int
     vertex_features: Features
@@ -190,15 +191,16 @@ class TaskInfo:
     def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
         """The inverse of :meth:`to_json`, after a passage through a file."""
         try:
-            values: dict[str, Any] = {
-                key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
-            }
-            for name in ("vertex_features", "edge_features"):
-                given = values[name]
-                values[name] = None if given is None else Features(tuple(given["sizes"]), given["width"])
-            return cls(**values)
-        except (TypeError, KeyError) as error:
-            raise OsanError(f"task: expected the facts of a task, got damaged ones ({error})") from error
+            return _INFO.validate_python(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise OsanError(
+                f"task: expected the facts of a task, got damaged ones ({place}: {first['msg']})"
+            ) from None
+
+
+_INFO = TypeAdapter(TaskInfo)
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

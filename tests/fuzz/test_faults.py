@@ -1,0 +1,147 @@
+"""Every file that is written: old or new content, whatever fails; then it can be written again."""
+
+import errno
+import os
+import re
+import signal
+
+import faults
+import pytest
+import torch
+
+from osan.data import Features, flatten, planted_motif
+from osan.data.custom.molecules import Rejected, write_rejected
+from osan.data.published import cache
+from osan.data.published.cache import Processed
+from osan.errors import OsanError
+from osan.experiments.sweep import Job, concluded
+from osan.graphs import Graph, write_graphs
+from osan.training.callbacks import History
+from osan.training.checkpoint import SafeCheckpointIO
+from osan.training.columns import write_csv
+from osan.training.folder import write_json
+from osan.training.settings import Settings
+from osan.training.settings_files import write_settings
+
+GRAPHS = flatten(planted_motif(2, seed=0))
+
+
+def metrics(path, n):
+    history = History(path.parent)
+    history.file, history.rows = path, [{"epoch": float(n)}]
+    history.write()
+
+
+def model(path, n):
+    from safetensors.torch import save
+
+    from osan.files import write_bytes
+
+    write_bytes(path, save({"w": torch.full((3,), float(n))}))
+
+
+def report(path, n):
+    from osan.files import write_bytes
+    from osan.report.page import _render
+
+    values = {"title": str(n), "version": "", "parts": [], "examples": [], "failed": [], "environments": []}
+    write_bytes(path, _render(**values, counts={"finished": 0, "failed": 0, "unfinished": 0}).encode())
+
+
+def sweep_state(path, n):
+    write_json(path, {"error": f"the process ended with exit code {n}"})
+
+
+# What is written, and how: content depends on a number.
+WRITERS = {
+    "cache": lambda path, n: cache.save(
+        Processed(GRAPHS, Features(sizes=(2,)), None, {"test": torch.tensor([n])}), path
+    ),
+    "checkpoint": lambda path, n: SafeCheckpointIO().save_checkpoint({"epoch": n}, path),
+    "best model": model,
+    "metrics": metrics,
+    "settings": lambda path, n: write_settings(Settings(seed=n), path),
+    "predictions": lambda path, n: write_csv(path, ["a"], [[n]]),
+    "rejected rows": lambda path, n: write_rejected(path, [Rejected(n, "C", "reason")]),
+    "sweep state": sweep_state,
+    "report": report,
+    "graphs": lambda path, n: write_graphs(path, [Graph(n)]),
+}
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EDQUOT, errno.EFBIG)
+
+
+@pytest.fixture(params=WRITERS)
+def write(request):
+    return WRITERS[request.param]
+
+
+def test_every_call_that_fails(write, tmp_path):
+    """Full disk, broken disk, no permission, read-only, quota: one line, the old content, nothing else."""
+    path = tmp_path / "file"
+    write(path, 2)
+    new = path.read_bytes()
+    with faults.failing(-1) as layer:
+        write(path, 1)
+    old = path.read_bytes()
+    assert old != new
+    # The last calls only make the rename last.
+    renamed = layer.names.index("replace")
+    for at in range(len(layer.names)):
+        for number in ERRORS:
+            reason = re.escape(os.strerror(number))
+            with faults.failing(at, faults.error(number)):
+                if at > renamed:
+                    write(path, 2)
+                    assert path.read_bytes() == new
+                else:
+                    with pytest.raises(OsanError, match=rf"file cannot be written: {reason}; earlier files"):
+                        write(path, 2)
+                    assert path.read_bytes() == old
+            assert os.listdir(tmp_path) == ["file"]
+            write(path, 1)
+    with faults.failing(layer.names.index("write"), faults.short):
+        write(path, 2)
+    assert path.read_bytes() == new
+
+
+def test_a_kill_before_and_within_every_call(write, tmp_path):
+    path = tmp_path / "file"
+    write(path, 2)
+    new = path.read_bytes()
+    with faults.failing(-1) as layer:
+        write(path, 1)
+    old = path.read_bytes()
+    for at in range(len(layer.names)):
+        for way in (faults.kill, faults.tear):
+
+            def killed(at=at, way=way):
+                with faults.failing(at, way):
+                    write(path, 2)
+
+            assert faults.in_child(killed) == -signal.SIGKILL
+            renamed = at > layer.names.index("replace") or (
+                at == layer.names.index("replace") and way is faults.tear
+            )
+            assert path.read_bytes() == (new if renamed else old)
+            write(path, 1)
+            assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_folder_that_may_not_be_written(write, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(OsanError, match="Permission denied"):
+            write(tmp_path / "file", 1)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_sweep_that_cannot_note_a_failure(tmp_path):
+    with (
+        faults.failing(0, faults.error(errno.ENOSPC)),
+        pytest.raises(OsanError, match="No space left on device"),
+    ):
+        concluded(Job(Settings(), tmp_path), 3)
+    assert concluded(Job(Settings(), tmp_path), 3).state == "failed"

@@ -13,6 +13,7 @@ import typer
 
 from osan import __version__
 from osan.cli import (
+    brec,
     data,
     demo,
     evaluate,
@@ -47,6 +48,7 @@ wl.app.command()(wl_explain.explain)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)
+app.command()(brec.brec)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)

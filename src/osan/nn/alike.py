@@ -21,7 +21,7 @@ from osan.nn.pooling import POOLS, AggregationPool
 _NAMES = "relu relu6 gelu elu selu celu silu mish leaky_relu softplus softsign hardswish hardtanh logsigmoid"
 _NAMES += " tanhshrink tanh sigmoid"
 _ACTIVATIONS = {getattr(torch.nn.functional, name) for name in _NAMES.split()}
-_ACTIVATIONS |= {torch.relu, torch.tanh, torch.sigmoid}
+_ACTIVATIONS |= {torch.relu, torch.tanh, torch.sigmoid, torch.sin, torch.cos}
 _MODULES = "ReLU ReLU6 GELU ELU SELU CELU SiLU Mish LeakyReLU PReLU Softplus Softsign Hardswish Hardtanh"
 _MODULES += " LogSigmoid Tanhshrink Tanh Sigmoid"
 

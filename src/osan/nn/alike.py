@@ -33,8 +33,8 @@ _UNORDERED = [f"{kind}Aggregation" for kind in _KINDS]
 def elementwise(activation: Any) -> bool:
     """Whether an activation is known to map each number by itself, without random numbers.
 
-    >>> [elementwise(f) for f in (torch.nn.functional.relu, torch.nn.RReLU(), lambda h: h / h.sum())]
-    [True, False, False]
+    >>> [elementwise(f) for f in (torch.relu, torch.sin, torch.nn.RReLU(), lambda h: h / h.sum())]
+    [True, True, False, False]
     """
     if activation is None or activation in _ACTIVATIONS:
         return True

@@ -19,16 +19,17 @@ from torch_geometric.data import Batch, Data
 from osan.data import relabeled
 from osan.errors import OsanError, TooLarge
 from osan.experiments.brec.models import BrecModel, brec_model, embeddings
-from osan.experiments.brec.statistic import t_squared, threshold
+from osan.experiments.brec.statistic import Rows, t_squared, threshold
 from osan.graphs import Graph, Pair, to_pyg
 from osan.nn import set_sharing
 
 Precision = Literal["float32", "float64"]
-# Rows that a batch of training may have, unless one pair alone has more; and those of a graph that is embedded
+# Rows that a batch of training may have, unless one pair alone has more; a graph of many rows is embedded
 # alone, since exact sharing within it pays.
 _ROWS, _MANY = 20_000, 1_500
 # Training ends where a difference stands out this many times more than it has to.
 _CLEARLY = 10.0
+_NOT_FINITE = "embeddings are not finite"
 
 
 @dataclass(frozen=True)
@@ -193,18 +194,23 @@ def _compared(pair: Pair, chosen: BrecModel, protocol: Protocol, number: int, cl
     limit = threshold(*x.shape, protocol.confidence)
     separated, note, confirmed = found > limit, "", None
     if not np.isfinite(x).all() or not np.isfinite(y).all():
-        note = "embeddings are not finite"
+        note = _NOT_FINITE
     elif separated and not control <= limit:
         separated, note = False, "copies of one graph differ as well"
     elif separated and protocol.precision == "float32" and isinstance(model, Module):
         confirmed = _in_float64(model, chosen, fresh, clock)
         if not confirmed > limit:
             separated, note = False, "the difference is rounding: it is gone in float64"
-    size = float(np.sqrt((x**2).sum(1).mean() / 2 + (y**2).sum(1).mean() / 2))
-    distance = float(np.linalg.norm(x.mean(0) - y.mean(0))) / size if size else 0.0
+    distance = None if note == _NOT_FINITE else _distance(x, y)
     return PairResult(
         bool(separated), found, control, confirmed, distance, steps, round(clock.seconds, 3), note
     )
+
+
+def _distance(x: Rows, y: Rows) -> float:
+    """The distance between the means, relative to the size of the rows."""
+    size = float(np.sqrt((x**2).sum(1).mean() / 2 + (y**2).sum(1).mean() / 2))
+    return float(np.linalg.norm(x.mean(0) - y.mean(0))) / size if size else 0.0
 
 
 def _floor(protocol: Protocol) -> float:
@@ -245,9 +251,7 @@ def as_batch(graphs: Sequence[Graph]) -> Batch:
     return Batch.from_data_list(parts)
 
 
-def _embedded(
-    model: Any, chosen: BrecModel, graphs: Sequence[Graph], clock: _Clock
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _embedded(model: Any, chosen: BrecModel, graphs: Sequence[Graph], clock: _Clock) -> Rows:
     """The embeddings of graphs, of which none shares a computation with another.
 
     Small graphs go in batches without exact sharing, large ones one by one, each sharing within itself.

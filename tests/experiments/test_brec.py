@@ -235,7 +235,8 @@ def test_pairs_that_take_too_long_are_listed_and_finished_later(tmp_path):
 
 def test_rows_count_what_is_missed_and_what_is_false():
     def record(pair, category, separated, possible, control=0.0):
-        return BrecRecord(pair, category, 10, PairResult(separated, 1.0, control), possible, Protocol())
+        result = PairResult(separated, 1.0, control, limit=72.34)
+        return BrecRecord(pair, category, 10, result, possible, Protocol())
 
     records = [
         record(0, "A", True, True),
@@ -274,6 +275,12 @@ def test_the_command_counts_and_goes_on(corpus, tmp_path, monkeypatch):
     shown = command("1-osan", "--file", corpus).stdout
     assert "ceiling" in shown
     assert "told apart: 0 of 2." in shown
+    lines = command("1-osan", "--file", corpus, "--format", "csv").stdout.splitlines()
+    assert lines[0].startswith("model,pair,category,vertices,possible,separated,")
+    assert [line.split(",")[:6] for line in lines[1:]] == [
+        ["1-osan", str(i), "cycles", str(n), "True", "True"] for i, n in ((0, 6), (1, 8))
+    ]
+    assert "| cycles | 2 | 2 | 2 |" in command("1-osan", "--file", corpus, "--format", "markdown").stdout
     assert sorted(read_records(tmp_path / "runs" / "brec" / "1-osan.json")) == [0, 1]
 
 

@@ -8,11 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Data, Json, MaxMemory, console, flag, memory_limit, print_json, progress_bar
+from osan.cli.options import (
+    Data,
+    Format,
+    Formats,
+    Json,
+    MaxMemory,
+    console,
+    flag,
+    memory_limit,
+    print_json,
+    progress_bar,
+)
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
-    from osan.experiments.brec import BrecRow
+    from collections.abc import Sequence
+
+    from osan.experiments.brec import BrecRecord, BrecRow
+
+# The columns of a record, as they come in CSV; the others have one line per category.
+_RESULT = ("separated", "t_squared", "control", "confirmed", "distance", "steps", "seconds", "note")
+_PROTOCOL = ("copies", "dimension", "precision")
 
 
 def brec(
@@ -51,6 +68,7 @@ def brec(
     ] = "",
     data: Data = None,
     max_memory: MaxMemory = None,
+    format: Formats = Format.text,
     as_json: Json = False,
 ) -> None:
     """Train a network on each pair of BREC, and count the pairs that it separates."""
@@ -89,11 +107,36 @@ def brec(
             tick=lambda record: bar.advance(task),
         )
     rows = brec_rows(records)
+    bound = test or chosen.test
+    header, cells = _cells(rows, "" if bound is None else str(bound))
     if as_json:
         print_json({"model": chosen.name, "records": str(path), "rows": [asdict(row) for row in rows]})
+    elif format is Format.csv:
+        from osan.report.formats import csv_table
+
+        typer.echo(csv_table(*_lines(chosen.name, records)))
+    elif format is Format.markdown:
+        from osan.report.formats import markdown_table
+
+        typer.echo(markdown_table(header, cells))
+    elif format is Format.latex:
+        from osan.report.formats import latex_table
+
+        typer.echo(latex_table(header, cells, left=header[:1]))
     else:
-        bound = test or chosen.test
-        _print(chosen.name, None if bound is None else str(bound), rows, path)
+        _print(chosen.name, header, cells, rows[-1], path)
+
+
+def _lines(name: str, records: Sequence[BrecRecord]) -> tuple[list[str], list[list[object]]]:
+    """One line for each pair."""
+    header = ["model", "pair", "category", "vertices", "possible", *_RESULT, *_PROTOCOL]
+    lines: list[list[object]] = []
+    for record in records:
+        own: list[object] = [name, record.pair, record.category, record.vertices, record.possible]
+        result = [getattr(record.result, column) for column in _RESULT]
+        shown = [float(f"{cell:.3g}") if isinstance(cell, float) else cell for cell in result]
+        lines.append([*own, *shown, *(getattr(record.protocol, column) for column in _PROTOCOL)])
+    return header, lines
 
 
 def parse_numbers(text: str) -> list[int]:
@@ -111,19 +154,32 @@ def parse_numbers(text: str) -> list[int]:
     return list(dict.fromkeys(numbers))
 
 
-def _print(name: str, test: str | None, rows: list[BrecRow], path: Path) -> None:
+def _cells(rows: Sequence[BrecRow], test: str) -> tuple[list[str], list[list[str]]]:
+    bound = f"ceiling ({test})" if test else "ceiling"
+    header = ["category", "pairs", "separated", bound, "missed", "false", "not finished", "s"]
+    cells = [
+        [
+            row.category,
+            str(row.pairs),
+            str(row.separated),
+            "" if row.ceiling is None else str(row.ceiling),
+            *(str(len(numbers)) for numbers in (row.missed, row.false, row.unfinished)),
+            f"{row.seconds:.0f}",
+        ]
+        for row in rows
+    ]
+    return header, cells
+
+
+def _print(name: str, header: list[str], cells: list[list[str]], last: BrecRow, path: Path) -> None:
     from rich.table import Table
 
     table = Table(title=f"{name}: pairs separated")
-    bound = "ceiling" if test is None else f"ceiling ({test})"
-    for heading in ("category", "pairs", "separated", bound, "missed", "false", "not finished", "s"):
+    for heading in header:
         table.add_column(heading, justify="left" if heading == "category" else "right")
-    for row in rows:
-        highest = "" if row.ceiling is None else str(row.ceiling)
-        counts = [len(row.missed), len(row.false), len(row.unfinished)]
-        cells = [row.category, row.pairs, row.separated, highest, *counts, f"{row.seconds:.0f}"]
-        table.add_row(*map(str, cells))
-    out, last = console(), rows[-1]
+    for row in cells:
+        table.add_row(*row)
+    out = console()
     out.print(table)
     out.print(f"Controls (copies of one graph) told apart: {len(last.unreliable)} of {last.pairs}.")
     for what, numbers in (

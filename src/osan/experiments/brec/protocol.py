@@ -91,8 +91,8 @@ class PairResult:
     separated
         Whether T-squared exceeds the threshold and the controls do not; ``None`` if the pair was not
         finished, and ``note`` says why.
-    t_squared
-        Of the copies of both graphs.
+    t_squared, limit
+        Of the copies of both graphs, and what it has to exceed.
     control
         T-squared of copies of the first graph against other copies of it: the reliability check.
     confirmed
@@ -115,6 +115,7 @@ class PairResult:
     steps: int = 0
     seconds: float = 0
     note: str = ""
+    limit: float | None = None
 
 
 class _OutOfTime(Exception):
@@ -203,7 +204,7 @@ def _compared(pair: Pair, chosen: BrecModel, protocol: Protocol, number: int, cl
             separated, note = False, "the difference is rounding: it is gone in float64"
     distance = None if note == _NOT_FINITE else _distance(x, y)
     return PairResult(
-        bool(separated), found, control, confirmed, distance, steps, round(clock.seconds, 3), note
+        bool(separated), found, control, confirmed, distance, steps, round(clock.seconds, 3), note, limit
     )
 
 

@@ -199,15 +199,12 @@ def brec_rows(records: Iterable[BrecRecord]) -> list[BrecRow]:
 
 
 def _row(name: str, records: Sequence[BrecRecord]) -> BrecRow:
-    from osan.experiments.brec.statistic import threshold
-
     def those(keep: Callable[[BrecRecord], bool]) -> tuple[int, ...]:
         return tuple(record.pair for record in records if keep(record))
 
     def unreliable(record: BrecRecord) -> bool:
-        protocol, control = record.protocol, record.result.control
-        limit = threshold(protocol.copies, protocol.dimension, protocol.confidence)
-        return control is not None and not control <= limit
+        control, limit = record.result.control, record.result.limit
+        return control is not None and limit is not None and not control <= limit
 
     known = all(record.possible is not None for record in records)
     return BrecRow(

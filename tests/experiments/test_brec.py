@@ -1,6 +1,8 @@
 """The protocol with networks: the statistic against its definition, planted answers, records, the command."""
 
+import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -272,6 +274,7 @@ def test_the_command_counts_and_goes_on(corpus, tmp_path, monkeypatch):
     told = command("1-osan", "--file", corpus, "--pairs", "1", "--json")
     (_, row) = json.loads(told.stdout)["rows"]
     assert (row["pairs"], row["separated"], row["ceiling"]) == (1, 1, 1)
+    assert "told apart: 0 of 1." in command("1-osan", "--file", corpus, "--show").stdout
     shown = command("1-osan", "--file", corpus).stdout
     assert "ceiling" in shown
     assert "told apart: 0 of 2." in shown
@@ -319,3 +322,20 @@ def test_gin_separates_nothing_of_brec_in_float32(osan_data):
 def test_graphs_without_vertices_or_edges():
     for one, other in ((Graph(1), Graph(1)), (Graph(3), Graph(3))):
         assert compare(Pair(one, other), "1-osan", QUICK).separated is False
+
+
+def test_the_page_says_what_the_results_say():
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "brec.md").read_text()
+    with (root / "results" / "brec.csv").open() as file:
+        lines = list(csv.DictReader(file))
+    for model in dict.fromkeys(line["model"] + ", " + line["precision"] for line in lines):
+        name, precision = model.split(", ")
+        own = [line for line in lines if (line["model"], line["precision"]) == (name, precision)]
+        separated = [line for line in own if line["separated"] == "True"]
+        possible = [line for line in own if line["possible"] == "True"]
+        finished = [line for line in own if line["separated"]]
+        assert all(line["possible"] == "True" for line in separated)  # no network beats its test
+        assert f"| `{name}` | {precision} | {len(finished)} | {len(separated)} | {len(possible)} |" in page
+        for line in finished:
+            assert float(line["control"]) < 57, line  # the lower of the two thresholds

@@ -66,6 +66,9 @@ def brec(
     ceiling: Annotated[
         str, typer.Option(metavar="NAME", help="The named model whose exact test bounds a custom one.")
     ] = "",
+    show: Annotated[
+        bool, typer.Option("--show", help="Run nothing; show what the records hold so far.")
+    ] = False,
     data: Data = None,
     max_memory: MaxMemory = None,
     format: Formats = Format.text,
@@ -73,7 +76,7 @@ def brec(
 ) -> None:
     """Train a network on each pair of BREC, and count the pairs that it separates."""
     from osan.data import brec as corpus
-    from osan.experiments.brec import MODELS, Protocol, brec_model, brec_rows, run_brec
+    from osan.experiments.brec import MODELS, Protocol, brec_model, brec_rows, read_records, run_brec
     from osan.graphs import read_pairs
     from osan.parts import resolve
 
@@ -94,6 +97,8 @@ def brec(
     name = Path(model).stem.replace(":", ".") + ("-float32" if float32 else "")
     path = out or Path("runs", "brec", f"{name}.json")
     chosen = brec_model(model, test=test)
+    if show:  # all of these are known, so nothing runs
+        only = [i for i in only if i in read_records(path, chosen.name)]
     with progress_bar() as bar, flag("pairs", "--pairs"):
         task = bar.add_task(f"{chosen.name} on pairs", total=len(only))
         records = run_brec(
@@ -104,6 +109,7 @@ def brec(
             records=path,
             test=test,
             max_memory=memory_limit(max_memory),
+            retry=not show,
             tick=lambda record: bar.advance(task),
         )
     rows = brec_rows(records)

@@ -84,6 +84,7 @@ def run_brec(
     records: Path | None = None,
     test: WLTest | None = None,
     max_memory: int | None = None,
+    retry: bool = True,
     tick: Callable[[BrecRecord], None] = lambda record: None,
 ) -> list[BrecRecord]:
     """Compare a model on all pairs of a corpus, or go on with it.
@@ -105,6 +106,8 @@ def run_brec(
         The test that bounds the model, if it is not a named one.
     max_memory
         Bytes that the test may use.
+    retry
+        Whether pairs that were not finished before are run again.
     tick
         Called with the record of each pair, also with those of the file.
 
@@ -129,7 +132,7 @@ def run_brec(
     if outside:
         raise OsanError(f"pairs: expected positions from 0 to {len(pairs) - 1}, got {outside[0]}")
     for i in wanted:
-        if i not in known or known[i].result.separated is None:
+        if i not in known or (retry and known[i].result.separated is None):
             result = compare(pairs[i], chosen, protocol, number=i)
             possible = known[i].possible if i in known else _possible(pairs[i], bound, max_memory)
             category, size = category_of(pairs[i]), pairs[i].a.num_vertices

@@ -20,6 +20,7 @@ from osan.bags import whole_graphs
 from osan.data import Features
 from osan.errors import OsanError
 from osan.graphs import Graph
+from osan.nn.options import Aggregation
 from osan.parts import resolve
 from osan.wl import WLTest
 
@@ -160,7 +161,7 @@ def _plain(width: int, layers: int, out: int, *, sagg: str, **options: Any) -> t
 
 
 def _osan(k: int, per_subgraph: bool) -> BrecModel:
-    aggregation = "per-subgraph" if per_subgraph else "per-vertex"
+    aggregation: Aggregation = "per-subgraph" if per_subgraph else "per-vertex"
     return BrecModel(
         f"{'vs-' if per_subgraph else ''}{k}-osan",
         partial(_network, make=partial(nn.k_osan, k=k, aggregation=aggregation)),

@@ -192,7 +192,7 @@ def _compared(pair: Pair, chosen: BrecModel, protocol: Protocol, number: int, cl
         for part, side in ((fresh, "a"), (fresh, "b"), (others, "a"))
     )
     found, control = (t_squared(x, rows, _floor(protocol)) for rows in (y, z))
-    limit = threshold(*x.shape, protocol.confidence)
+    limit = threshold(len(x), x.shape[1], protocol.confidence)
     separated, note, confirmed = found > limit, "", None
     if not np.isfinite(x).all() or not np.isfinite(y).all():
         note = _NOT_FINITE
@@ -287,7 +287,8 @@ def _train(model: Any, pairs: Sequence[Pair], chosen: BrecModel, protocol: Proto
             return step
         one, other = out[0::2], out[1::2]
         optimizer.zero_grad()
-        cosine_embedding_loss(one, other, torch.full((len(one),), -1.0)).backward()
+        loss = cosine_embedding_loss(one, other, torch.full((len(one),), -1.0))
+        torch.autograd.backward(loss)
         optimizer.step()
         clock.check()
     return protocol.steps

@@ -115,7 +115,7 @@ def test_wrong_statistics_are_refused():
         threshold(16, 16)
     with pytest.raises(OsanError, match=r"x, y: expected embeddings of one shape"):
         t_squared([[1.0]], [[1.0, 2.0]])
-    for wrong in ({"steps": -1}, {"batch_size": 1}, {"precision": "half"}, {"confidence": 1.0}):
+    for wrong in ({"steps": -1}, {"seed": -1}, {"batch_size": 1}, {"precision": "half"}, {"confidence": 1.0}):
         with pytest.raises(OsanError, match=next(iter(wrong))):
             Protocol(**wrong)
 

@@ -75,7 +75,7 @@ class Protocol:
 
     def __post_init__(self) -> None:
         threshold(self.copies, self.dimension, self.confidence)
-        for name, least in (("steps", 0), ("batch_size", 2)):
+        for name, least in (("steps", 0), ("batch_size", 2), ("seed", 0)):
             if getattr(self, name) < least:
                 raise OsanError(f"{name}: expected at least {least}, got {getattr(self, name)}")
         if self.precision not in ("float32", "float64"):

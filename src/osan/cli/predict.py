@@ -85,13 +85,15 @@ def _predict_molecules(
     learner: Learner, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
 ) -> None:
     from osan.data.custom.molecules import write_rejected
+    from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
     from osan.training.columns import distinct
     from osan.training.prediction import one_molecule, predict_table, write_predicted
 
     of_file = os.path.isfile(given)
     if of_file:
-        table = read_table(Path(given), [column], whole=True)
+        wanted = [column, *table_columns(learner.settings.data.descriptors)]
+        table = read_table(Path(given), wanted, whole=True)
         if not as_json:
             out, rejected = out or Path("predictions.csv"), rejected or Path("rejected.csv")
         _check_names(given, out, rejected)

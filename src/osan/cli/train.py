@@ -46,6 +46,9 @@ def train(
     encodings: Annotated[
         str | None, typer.Option(help="Structural encodings: cse, rwse, lap, or several as cse:16,lap:8.")
     ] = None,
+    descriptors: Annotated[
+        str | None, typer.Option(help="Your table: rdkit2d, morgan, or columns, as rdkit2d,morgan,pH.")
+    ] = None,
     like_the_paper: Annotated[
         bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
     ] = False,
@@ -98,6 +101,7 @@ def train(
         "data.kind": kind,
         "data.split": split,
         "data.encodings": None if encodings is None else encodings.split(","),
+        "data.descriptors": None if descriptors is None else descriptors.split(","),
     }
     changes = {key: value for key, value in options.items() if value is not None} | changes
     machine = {"machine.devices": devices, "machine.loggers": logger or None}

@@ -5,20 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor
 
 from osan.data.centralities import score
+from osan.data.columns import cached_columns
 from osan.data.encodings import encode
 from osan.data.flat import FlatDataset
-from osan.data.published.paths import Folder, cache_root
+from osan.data.published.paths import Folder
 from osan.data.task import Task
-from osan.errors import OsanError
-from osan.files import written_whole
 
 # Part of the key of cached columns: a new number makes old ones unused.
 _VERSION = "1"
@@ -83,19 +79,4 @@ def _cached(edge_index: Tensor, ptr: Tensor, name: str, make: Callable[[], Tenso
     digest = hashlib.sha256(f"{_VERSION}\0{name}\0{list(edge_index.shape)}\0".encode())
     for tensor in (edge_index, ptr):
         digest.update(tensor.contiguous().numpy().tobytes())
-    path = Path(cache_root(cache)) / "structure" / f"{digest.hexdigest()[:32]}.safetensors"
-    if path.is_file():
-        try:
-            tensor = load_file(path)["columns"]
-            if len(tensor) == int(ptr[-1]):
-                return tensor
-        except (SafetensorError, OSError, LookupError):
-            pass  # damaged: it is made again
-    made = make().contiguous()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as temporary:
-            temporary.write_bytes(save({"columns": made}))
-    except (OSError, OsanError):
-        pass  # a cache that cannot be written costs time, not the run
-    return made
+    return cached_columns(digest, int(ptr[-1]), make, cache)

@@ -19,6 +19,7 @@ from osan.nn.architectures import (
 from osan.nn.atomic import InitialFeatures
 from osan.nn.convolution import convolve
 from osan.nn.data_driven import DataDrivenOSAN
+from osan.nn.descriptors import Descriptors
 from osan.nn.dss import SharingStack, dss_network
 from osan.nn.encoders import Categorical, Constant, Numerical
 from osan.nn.fixed_bags import FixedBags, brings_bags, remember
@@ -49,6 +50,7 @@ __all__ = [
     "CentralityWeigher",
     "Constant",
     "DataDrivenOSAN",
+    "Descriptors",
     "EgoNetwork",
     "Encoding",
     "FixedBags",

@@ -15,6 +15,7 @@ import typer
 
 from osan import __version__, interrupts
 from osan.cli import (
+    brec,
     data,
     demo,
     evaluate,
@@ -49,6 +50,7 @@ wl.app.command()(wl_explain.explain)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)
+app.command()(brec.brec)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)

@@ -34,8 +34,17 @@ from osan.errors import OsanError, Unfinished
 # Exit codes; "osan wl distinguish" exits with 1 for graphs that it does not separate.
 _WRONG, _BUG, _PIPE_CLOSED = 2, 70, 141
 
+_NEXT = """Next: osan demo trains six small networks in two minutes.
+
+osan train molecules.csv --target logS trains on your table; osan predict RUN more.csv applies it.
+
+osan wl distinguish EhEG EwCW tells whether a GNN can tell two graphs apart.
+
+osan COMMAND --help explains each command."""
+
 app = typer.Typer(
     name="osan",
+    epilog=_NEXT,
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=False,

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from osan.graphs import Graph
     from osan.wl import CorpusRow, WLTest
 
-app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Weisfeiler-Leman tests on your graphs.",
+    epilog="Next: osan wl distinguish EhEG EwCW for a hexagon and two triangles; --test oswl sees the difference.",
+    no_args_is_help=True,
+)
 
 TestName = Annotated[
     str,

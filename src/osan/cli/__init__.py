@@ -17,6 +17,7 @@ from osan.cli import (
     demo,
     evaluate,
     explain,
+    explore,
     predict,
     recipes,
     report,
@@ -38,7 +39,7 @@ _NEXT = """Next: osan demo trains six small networks in two minutes.
 
 osan train molecules.csv --target logS trains on your table; osan predict RUN more.csv applies it.
 
-osan wl distinguish EhEG EwCW tells whether a GNN can tell two graphs apart.
+osan explore writes a page in which you see which graphs look alike; osan wl has the same tests as commands.
 
 osan COMMAND --help explains each command."""
 
@@ -64,6 +65,7 @@ app.command()(table.table)
 app.command()(runs.runs)
 app.command()(report.report)
 app.command()(explain.explain)
+app.command()(explore.explore)
 app.command()(demo.demo)
 
 

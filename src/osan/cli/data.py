@@ -13,7 +13,7 @@ from osan.cli.options import SPLIT_HELP, Data, Json, console, print_json
 
 app = typer.Typer(
     help="List, inspect and prepare datasets.",
-    epilog="Next: osan data list for all names; osan data prepare molecules.csv --target logS checks your table.",
+    epilog="Next: osan data list for all names; osan data prepare your.csv --target logS checks your table.",
     no_args_is_help=True,
 )
 

@@ -26,7 +26,9 @@ def sweep(
         str,
         typer.Argument(help="Table of the paper (t_mol, exp, 6, ...), 'all', or a plan (TOML or YAML file)."),
     ],
-    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper).")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper).")
+    ] = None,
     only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of parallel runs (default: one per processor).")

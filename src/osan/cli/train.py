@@ -49,7 +49,9 @@ def train(
     like_the_paper: Annotated[
         bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
     ] = False,
-    recipe: Annotated[str | None, typer.Option(help="Run of the paper (osan recipes), or any key of that form.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Run of the paper (osan recipes), or any key of that form.")
+    ] = None,
     settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, noise and the order of batches.")] = None,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="Weisfeiler-Leman tests on your graphs.",
-    epilog="Next: osan wl distinguish EhEG EwCW for a hexagon and two triangles; --test oswl sees the difference.",
+    epilog="Next: osan wl distinguish EhEG EwCW; --test oswl tells this pair apart, 1-WL does not.",
     no_args_is_help=True,
 )
 

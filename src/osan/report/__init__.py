@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from osan.report.comparison import plot_comparison
     from osan.report.curves import plot_curves
     from osan.report.drawing import save_picture
+    from osan.report.explorer_page import explorer_page, write_explorer
     from osan.report.frequencies import Frequencies, explain
     from osan.report.page import write_page
     from osan.report.records import Group, Record, differences, group_records, read_records, to_csv
@@ -24,6 +25,7 @@ __all__ = [
     "by_name",
     "differences",
     "explain",
+    "explorer_page",
     "find_runs",
     "group_records",
     "plot_comparison",
@@ -33,6 +35,7 @@ __all__ = [
     "summarize",
     "table_lines",
     "to_csv",
+    "write_explorer",
     "write_page",
 ]
 
@@ -43,6 +46,7 @@ __getattr__, __dir__ = attach(
         "comparison": ["plot_comparison"],
         "curves": ["plot_curves"],
         "drawing": ["save_picture"],
+        "explorer_page": ["explorer_page", "write_explorer"],
         "frequencies": ["Frequencies", "explain"],
         "page": ["write_page"],
         "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],

@@ -21,6 +21,7 @@ from osan.nn.convolution import convolve
 from osan.nn.data_driven import DataDrivenOSAN
 from osan.nn.dss import SharingStack, dss_network
 from osan.nn.encoders import Categorical, Constant, Numerical
+from osan.nn.explainer import Explainable, SelectionExplainer
 from osan.nn.fixed_bags import FixedBags, brings_bags, remember
 from osan.nn.layers import LAYERS, make_layer
 from osan.nn.mlp import MLP
@@ -51,6 +52,7 @@ __all__ = [
     "DataDrivenOSAN",
     "EgoNetwork",
     "Encoding",
+    "Explainable",
     "FixedBags",
     "InitialFeatures",
     "Normalized",
@@ -59,6 +61,7 @@ __all__ = [
     "Output",
     "Pool",
     "Prior",
+    "SelectionExplainer",
     "SharingStack",
     "Stack",
     "Upstream",

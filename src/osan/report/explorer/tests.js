@@ -212,5 +212,5 @@ Osan.cost = (graphs, test) => {
     looks += test.name === "wl" && test.k > 1 ? here * n * test.k
       : here * (1 + (2 * edges.length) / Math.max(1, n)) * (test.sees?.includes("Gv") ? n : 1);
   }
-  return { places, looks, fits: places <= 1.5e6 && looks <= 2e7 };
+  return { places, looks, fits: places <= 5e5 && looks <= 2e7 };
 };

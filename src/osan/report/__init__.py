@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 from osan.lazy import attach
 
 if TYPE_CHECKING:
+    from osan.report.choice_effects import Effects, Looked, SubgraphEffect, effects
+    from osan.report.choice_page import write_choice_page
+    from osan.report.chosen_parts import Substructure, substructures
     from osan.report.comparison import plot_comparison
     from osan.report.curves import plot_curves
     from osan.report.drawing import save_picture
@@ -16,14 +19,19 @@ if TYPE_CHECKING:
     from osan.report.table import Line, table_lines
 
 __all__ = [
+    "Effects",
     "Frequencies",
     "Group",
     "Line",
+    "Looked",
     "Record",
     "Run",
+    "SubgraphEffect",
+    "Substructure",
     "Summary",
     "by_name",
     "differences",
+    "effects",
     "explain",
     "explorer_page",
     "find_runs",
@@ -32,9 +40,11 @@ __all__ = [
     "plot_curves",
     "read_records",
     "save_picture",
+    "substructures",
     "summarize",
     "table_lines",
     "to_csv",
+    "write_choice_page",
     "write_explorer",
     "write_page",
 ]
@@ -43,14 +53,17 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "choice_page": ["write_choice_page"],
         "comparison": ["plot_comparison"],
         "curves": ["plot_curves"],
         "drawing": ["save_picture"],
+        "choice_effects": ["Effects", "Looked", "SubgraphEffect", "effects"],
         "explorer_page": ["explorer_page", "write_explorer"],
         "frequencies": ["Frequencies", "explain"],
         "page": ["write_page"],
         "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],
         "runs": ["Run", "Summary", "by_name", "find_runs", "summarize"],
+        "chosen_parts": ["Substructure", "substructures"],
         "table": ["Line", "table_lines"],
     },
 )

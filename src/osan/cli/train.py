@@ -53,7 +53,9 @@ def train(
     like_the_paper: Annotated[
         bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
     ] = False,
-    recipe: Annotated[str | None, typer.Option(help="Run of the paper (osan recipes).")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Run of the paper (osan recipes), or any key of that form.")
+    ] = None,
     settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, noise and the order of batches.")] = None,
@@ -166,7 +168,7 @@ def _wanted(
             "--set selection.policy=..., selection.estimator=... or network.conv=..."
         )
     if recipe is not None:
-        return experiments.recipe(recipe).settings
+        return experiments.settings_named(recipe)
     if file is not None:
         return read_settings(file)
     if policy is None and subgraphs is not None:

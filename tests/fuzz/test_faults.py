@@ -128,6 +128,32 @@ def test_a_kill_before_and_within_every_call(write, tmp_path):
             assert os.listdir(tmp_path) == ["file"]
 
 
+def test_lines_that_cannot_be_appended(tmp_path):
+    """The file of metrics keeps its earlier lines, whole."""
+    history = History(tmp_path)
+    for epoch in range(2):
+        history.rows.append({"epoch": float(epoch), "loss": 1.0})
+        history.add(history.rows[-1])
+    whole = (tmp_path / "metrics.csv").read_text()
+    assert whole == "epoch,loss\n0.0,1.0\n1.0,1.0\n"
+    history.rows.append({"epoch": 2.0, "loss": 1.0})
+
+    def half(name, *arguments):
+        if name == "write":
+            os.write(arguments[0], arguments[1][:3])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with faults.failing(1, half), pytest.raises(OsanError, match="No space left on device; earlier lines"):
+        history.add(history.rows[-1])
+    assert (tmp_path / "metrics.csv").read_text() == whole
+    history.add(history.rows[-1])
+    assert (tmp_path / "metrics.csv").read_text() == whole + "2.0,1.0\n"
+    # A row with other columns, as after a change of version.
+    history.rows.append({"epoch": 3.0, "loss": 1.0, "kappa": 0.5})
+    history.add(history.rows[-1])
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[::4] == ["epoch,loss,kappa", "3.0,1.0,0.5"]
+
+
 def test_a_folder_that_may_not_be_written(write, tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")

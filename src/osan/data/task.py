@@ -135,7 +135,7 @@ class Task:
         check_metric(self.metric, self.kind)
 
     @property
-    def direction(self) -> str:
+    def direction(self) -> Literal["min", "max"]:
         """``"min"`` if a smaller metric is better, else ``"max"``."""
         return METRICS[self.metric].direction
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from pydantic import TypeAdapter, ValidationError
@@ -113,7 +113,7 @@ class TaskInfo:
     dataset: str
     kind: Kind
     metric: str
-    direction: str
+    direction: Literal["min", "max"]
     targets: tuple[str, ...]
     num_targets: int
     vertex_features: Features

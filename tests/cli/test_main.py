@@ -99,6 +99,25 @@ for words in {LIGHT!r}:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
 
 
+@pytest.mark.parametrize(("group", "hint"), [("", "osan demo"), ("data", "osan data list"), ("wl", "EhEG")])
+def test_a_group_alone_says_what_to_do_next(group, hint):
+    shown = CliRunner().invoke(app, group.split())
+    assert hint in (shown.stdout + shown.stderr).partition("Next: ")[2]
+
+
+def test_tables_go_by_label_and_number():
+    ask = lambda *words: CliRunner().invoke(app, [*words, "--json"]).stdout  # noqa: E731
+    assert ask("table", "4") == ask("table", "exp")
+    assert ask("recipes", "--table", "1A") == ask("recipes", "--table", "t_mol") != ask("recipes")
+
+
+def test_a_sweep_does_as_many_runs_as_the_paper(tmp_path):
+    words = ["sweep", "exp", "--only", "baseline", "--runs", str(tmp_path), "--dry-run"]
+    assert "50 runs to do, 0 finished." in CliRunner().invoke(app, words).stdout
+    words[1] = "all"
+    assert CliRunner().invoke(app, words).stdout.splitlines()[-1] == "85 runs to do, 0 finished."
+
+
 def test_recipes_are_printed_whole():
     out = CliRunner().invoke(app, ["recipes"], env={"COLUMNS": "40"}).stdout
     from osan.experiments import recipes

@@ -12,7 +12,7 @@ from pages import DOCS, ROOT, blocks, run, text_of
 # Pages whose blocks need no files. Those of index.md train, and make their own.
 PAGES = [
     ROOT / "README.md",
-    *(DOCS / name for name in ("theory.md", "networks.md", "selection.md", "sharing.md")),
+    *(DOCS / name for name in ("theory.md", "brec.md", "networks.md", "selection.md", "sharing.md")),
 ]
 
 
@@ -23,7 +23,8 @@ def printed(capsys):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_of_a_page_runs(page, printed):
+def test_the_code_of_a_page_runs(page, printed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some blocks write pictures
     torch.manual_seed(0)
     run(page, blocks(page), printed)
 

@@ -15,10 +15,12 @@ import typer
 
 from osan import __version__, interrupts
 from osan.cli import (
+    brec,
     data,
     demo,
     evaluate,
     explain,
+    explore,
     predict,
     recipes,
     report,
@@ -36,8 +38,17 @@ from osan.errors import OsanError, Unfinished
 # Exit codes; "osan wl distinguish" exits with 1 for graphs that it does not separate.
 _WRONG, _BUG, _PIPE_CLOSED = 2, 70, 141
 
+_NEXT = """Next: osan demo trains six small networks in two minutes.
+
+osan train molecules.csv --target logS trains on your table; osan predict RUN more.csv applies it.
+
+osan explore writes a page in which you see which graphs look alike; osan wl has the same tests as commands.
+
+osan COMMAND --help explains each command."""
+
 app = typer.Typer(
     name="osan",
+    epilog=_NEXT,
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=False,
@@ -49,6 +60,7 @@ wl.app.command()(wl_explain.explain)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)
+app.command()(brec.brec)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)
@@ -57,6 +69,7 @@ app.command()(table.table)
 app.command()(runs.runs)
 app.command()(report.report)
 app.command()(explain.explain)
+app.command()(explore.explore)
 app.command()(demo.demo)
 
 

@@ -126,6 +126,7 @@ def _print_molecules(
 ) -> None:
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.molecules import write_rejected
+    from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
     from osan.training.columns import distinct, write_csv
     from osan.training.prediction import decimal_commas, one_molecule, predict_table, printed_rows
@@ -133,7 +134,8 @@ def _print_molecules(
     of_file = os.path.isfile(given)
     if of_file:
         _check_names(given, out, rejected)
-    table = read_table(Path(given), [column], whole=True) if of_file else one_molecule(given, column)
+    wanted = [column, *table_columns(learner.settings.data.descriptors)]
+    table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
     predicted = predict_table(learner, table, column)
     bad = predicted.rejected
     if bad and not of_file:

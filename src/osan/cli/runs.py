@@ -69,6 +69,8 @@ def runs(
         groups = [group for group in group_records(everything, against) if is_under(group.name, under)]
     if out is not None:
         _draw(groups, out, suffix)
+        # The table, or JSON, goes to stdout alone, so that it can be piped.
+        typer.echo(f"wrote {out}", err=True)
     shown: Sequence[Record] | Sequence[Group] = records if each else groups
     if as_json:
         print_json([asdict(row) for row in shown])

@@ -47,10 +47,15 @@ def train(
     encodings: Annotated[
         str | None, typer.Option(help="Structural encodings: cse, rwse, lap, or several as cse:16,lap:8.")
     ] = None,
+    descriptors: Annotated[
+        str | None, typer.Option(help="Your table: rdkit2d, morgan, or columns, as rdkit2d,morgan,pH.")
+    ] = None,
     like_the_paper: Annotated[
         bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
     ] = False,
-    recipe: Annotated[str | None, typer.Option(help="Run of the paper (osan recipes).")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Run of the paper (osan recipes), or any key of that form.")
+    ] = None,
     settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, noise and the order of batches.")] = None,
@@ -99,6 +104,7 @@ def train(
         "data.kind": kind,
         "data.split": split,
         "data.encodings": None if encodings is None else encodings.split(","),
+        "data.descriptors": None if descriptors is None else descriptors.split(","),
     }
     changes = {key: value for key, value in options.items() if value is not None} | changes
     machine = {"machine.devices": devices, "machine.loggers": logger or None}
@@ -162,7 +168,7 @@ def _wanted(
             "--set selection.policy=..., selection.estimator=... or network.conv=..."
         )
     if recipe is not None:
-        return experiments.recipe(recipe).settings
+        return experiments.settings_named(recipe)
     if file is not None:
         return read_settings(file)
     if policy is None and subgraphs is not None:

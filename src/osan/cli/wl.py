@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from osan.graphs import Graph
     from osan.wl import CorpusRow, WLTest
 
-app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Weisfeiler-Leman tests on your graphs.",
+    epilog="Next: osan wl distinguish EhEG EwCW; --test oswl tells this pair apart, 1-WL does not.",
+    no_args_is_help=True,
+)
 
 TestName = Annotated[
     str,

@@ -12,7 +12,11 @@ from torch_geometric.data import Batch, Data
 from osan.errors import OsanError
 
 # What the tensors have one row per.
-PER_VERTEX, PER_EDGE, PER_GRAPH = ("x", "encoding", "score"), ("edge_index", "edge_attr"), ("y",)
+PER_VERTEX, PER_EDGE, PER_GRAPH = (
+    ("x", "encoding", "score"),
+    ("edge_index", "edge_attr"),
+    ("y", "descriptors"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +31,8 @@ class FlatDataset(Sequence[Data]):
     tensors
         ``x`` of shape (vertices, c), ``edge_index`` (2, arcs) with the vertices of each graph counted from
         0, and optionally ``edge_attr`` (arcs, d) and ``y`` (graphs, targets) or (graphs,); also ``encoding``
-        (vertices, columns) and ``score`` (vertices, 1), see :func:`osan.data.with_structure`.
+        (vertices, columns) and ``score`` (vertices, 1), see :func:`osan.data.with_structure`, and
+        ``descriptors`` (graphs, columns), see :func:`osan.data.descriptors.describe`.
     vertex_ptr, edge_ptr
         Ascending, of shape (graphs + 1,).
     ids

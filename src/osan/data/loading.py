@@ -38,6 +38,7 @@ def load(
     fold: int | None = None,
     seed: int = 0,
     validate_on_test: bool = False,
+    descriptors: Sequence[str] = (),
     rejected: str | os.PathLike[str] | None = None,
     cache: Folder = None,
     download: bool = False,
@@ -71,6 +72,9 @@ def load(
     validate_on_test
         Validate on the tested fold, as published results on EXP do. The model is then selected on the test
         graphs.
+    descriptors
+        Tables: numbers of whole molecules, such as ``["rdkit2d", "morgan"]``: see
+        :mod:`osan.data.descriptors`.
     rejected
         Tables: where to write the rows that cannot be used, as a CSV file.
     cache
@@ -100,7 +104,8 @@ def load(
     path = find_path(dataset)
     if path is None:
         name = str(dataset)
-        _refuse(name, "a named dataset", smiles=smiles, targets=targets, labels=labels, kind=kind)
+        table = {"smiles": smiles, "targets": targets, "descriptors": descriptors or None}
+        _refuse(name, "a named dataset", **table, labels=labels, kind=kind)
         if name in GENERATED:
             return _generate(name, request, metric, options)
         _check_options(name, options, PUBLISHED[name].options)
@@ -118,8 +123,10 @@ def load(
     }
     if content_of(path) == "table":
         _refuse(str(path), "a table, whose targets are columns", labels=labels)
-        return load_table(path, smiles or "smiles", targets or "y", rejected=rejected, **common)
-    _refuse(str(path), "a file of graphs", smiles=smiles, targets=targets)
+        return load_table(
+            path, smiles or "smiles", targets or "y", rejected=rejected, descriptors=descriptors, **common
+        )
+    _refuse(str(path), "a file of graphs", smiles=smiles, targets=targets, descriptors=descriptors or None)
     return load_graphs(path, labels=labels, **common)
 
 

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor
 
 from osan.data.centralities import score
+from osan.data.columns import cached_columns
 from osan.data.encodings import encode
 from osan.data.flat import FlatDataset
-from osan.data.published.paths import Folder, cache_root
+from osan.data.published.paths import Folder
 from osan.data.task import Task
-from osan.errors import OsanError
-from osan.files import read_bytes, sealed, unsealed, write_bytes
 
 # Part of the key of cached columns: a new number makes old ones unused.
 _VERSION = "2"
@@ -84,15 +79,4 @@ def _cached(edge_index: Tensor, ptr: Tensor, name: str, make: Callable[[], Tenso
     digest = hashlib.sha256(f"{_VERSION}\0{name}\0{list(edge_index.shape)}\0".encode())
     for tensor in (edge_index, ptr):
         digest.update(tensor.contiguous().numpy().tobytes())
-    path = Path(cache_root(cache)) / "structure" / f"{digest.hexdigest()[:32]}.safetensors"
-    if path.is_file():
-        try:
-            tensor = load(unsealed(read_bytes(path)) or b"")["columns"]
-            if len(tensor) == int(ptr[-1]):
-                return tensor
-        except (SafetensorError, OsanError, LookupError):
-            pass  # damaged: it is made again
-    made = make().contiguous()
-    with suppress(OsanError):  # a cache that cannot be written costs time, not the run
-        write_bytes(path, sealed(save({"columns": made})))
-    return made
+    return cached_columns(digest, int(ptr[-1]), make, cache)

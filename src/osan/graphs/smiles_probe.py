@@ -11,7 +11,7 @@ def main(seconds: int) -> None:
     """Answer each line of the input, a JSON string, with a line, after at most some seconds of work."""
     from rdkit import Chem, RDLogger
 
-    RDLogger.DisableLog("rdApp.*")
+    RDLogger.DisableLog("rdApp.*")  # type: ignore[attr-defined]
     for line in sys.stdin:
         _allow(seconds)
         molecule = Chem.MolFromSmiles(json.loads(line))

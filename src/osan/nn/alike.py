@@ -21,7 +21,7 @@ from osan.nn.pooling import POOLS, AggregationPool
 _NAMES = "relu relu6 gelu elu selu celu silu mish leaky_relu softplus softsign hardswish hardtanh logsigmoid"
 _NAMES += " tanhshrink tanh sigmoid"
 _ACTIVATIONS = {getattr(torch.nn.functional, name) for name in _NAMES.split()}
-_ACTIVATIONS |= {torch.relu, torch.tanh, torch.sigmoid}
+_ACTIVATIONS |= {torch.relu, torch.tanh, torch.sigmoid, torch.sin, torch.cos}
 _MODULES = "ReLU ReLU6 GELU ELU SELU CELU SiLU Mish LeakyReLU PReLU Softplus Softsign Hardswish Hardtanh"
 _MODULES += " LogSigmoid Tanhshrink Tanh Sigmoid"
 
@@ -33,8 +33,8 @@ _UNORDERED = [f"{kind}Aggregation" for kind in _KINDS]
 def elementwise(activation: Any) -> bool:
     """Whether an activation is known to map each number by itself, without random numbers.
 
-    >>> [elementwise(f) for f in (torch.nn.functional.relu, torch.nn.RReLU(), lambda h: h / h.sum())]
-    [True, False, False]
+    >>> [elementwise(f) for f in (torch.relu, torch.sin, torch.nn.RReLU(), lambda h: h / h.sum())]
+    [True, True, False, False]
     """
     if activation is None or activation in _ACTIVATIONS:
         return True

@@ -29,7 +29,7 @@ def atomic_columns(k: int) -> int:
     return 3 * k + 3 * k * k
 
 
-def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
+def ordered_atomic_types(batch: Data, bag: SubgraphBag, copies: Tensor | None = None) -> Tensor:
     """The atomic type of every (v, g1, ..., gk) as numbers (paper, section "Preliminaries").
 
     Parameters
@@ -38,6 +38,8 @@ def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
         The batch the bag was made from.
     bag
         A bag with tuples.
+    copies
+        Only of these copies; by default of all.
 
     Returns
     -------
@@ -52,21 +54,34 @@ def ordered_atomic_types(batch: Data, bag: SubgraphBag) -> Tensor:
     >>> ordered_atomic_types(edge, bags.all_tuples(edge, 1)).tolist()
     [[1, 0, 0, 1, 0, 0], [0, 1, 1, 1, 0, 0], [0, 1, 1, 1, 0, 0], [1, 0, 0, 1, 0, 0]]
     """
+    subgraph = bag.subgraph if copies is None else bag.subgraph.index_select(0, copies)
+    return torch.cat((types_of_copies(batch, bag, copies), types_of_tuples(batch, bag)[subgraph]), dim=1)
+
+
+def types_of_copies(batch: Data, bag: SubgraphBag, copies: Tensor | None = None) -> Tensor:
+    """How v is related to each gi, the first columns of :func:`ordered_atomic_types`; ``[copies, 3 k]``."""
+    vertex, subgraph = bag.vertex, bag.subgraph
+    if copies is not None:
+        vertex, subgraph = vertex.index_select(0, copies), subgraph.index_select(0, copies)
+    return _relations(batch, bag, vertex[:, None], tuples_of(bag)[subgraph])
+
+
+def types_of_tuples(batch: Data, bag: SubgraphBag) -> Tensor:
+    """How each gi is related to each gj, the last columns of them; shape ``[subgraphs, 3 k^2]``."""
     tuples = tuples_of(bag)
-
-    def relations(left: Tensor, right: Tensor) -> Tensor:
-        present = (left >= 0) & (right >= 0)
-        one, other = left.clamp(min=0), right.clamp(min=0)
-        columns = (
-            left == right,
-            arcs_between(batch.edge_index, one, other, bag.num_vertices),
-            arcs_between(batch.edge_index, other, one, bag.num_vertices),
-        )
-        return torch.cat([column * present for column in columns], dim=1)
-
     k = tuples.size(1)
-    within = relations(tuples.repeat_interleave(k, dim=1), tuples.repeat(1, k))
-    return torch.cat((relations(bag.vertex[:, None], tuples[bag.subgraph]), within[bag.subgraph]), dim=1)
+    return _relations(batch, bag, tuples.repeat_interleave(k, dim=1), tuples.repeat(1, k))
+
+
+def _relations(batch: Data, bag: SubgraphBag, left: Tensor, right: Tensor) -> Tensor:
+    present = (left >= 0) & (right >= 0)
+    one, other = left.clamp(min=0), right.clamp(min=0)
+    columns = (
+        left == right,
+        arcs_between(batch.edge_index, one, other, bag.num_vertices),
+        arcs_between(batch.edge_index, other, one, bag.num_vertices),
+    )
+    return torch.cat([column * present for column in columns], dim=1)
 
 
 def tuples_of(bag: SubgraphBag) -> Tensor:
@@ -190,7 +205,7 @@ class InitialFeatures(Module):
 
         h = vertices.index_select(0, of(bag.vertex))
         if self.types is not None and self.labels is not None:
-            h = h + self.types(of(ordered_atomic_types(batch, bag)).to(h.dtype))
+            h = h + self.types(ordered_atomic_types(batch, bag, copies).to(h.dtype))
             h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
         if self.mark is not None:
             h = h + of(membership(bag)).to(h.dtype)[:, None] * self.mark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, cast
 
 import torch
 from torch import Tensor
@@ -246,7 +246,7 @@ def osan(
     readout: Pooling = "mean",
     between: int = 2,
     admission: Admission | Literal["learned"] | None = None,
-    alongside: bool = False,
+    alongside: bool | Module = False,
     head: int = 1,
     level: Level = "graph",
     activation: Activation = torch.nn.functional.relu,
@@ -271,7 +271,8 @@ def osan(
     admission
         ``None`` admits all, a function gives :math:`\pi` for each copy of a bag, ``"learned"`` learns it.
     alongside
-        Whether a plain network of the same kind runs on the graph itself, its features beside the others.
+        Whether a plain network of the same kind runs on the graph itself, its features beside the others;
+        or any module from a batch to rows, as wide as its ``out_width``.
     head
         The number of linear layers after pooling.
     activation
@@ -303,14 +304,13 @@ def osan(
     last = width if between else seen
     outer = Pool(second, last) if level == "graph" or aggregation == "per-subgraph" else None
     last = last if outer is None else outer.out_width
-    plain = None
-    if alongside:
+    beside = alongside if isinstance(alongside, Module) else None
+    if alongside is True:
         unmarked: LayerOptions = {**layer_options, "marked": False}
-        start = InitialFeatures(width, encoder)
         plain_stack = Stack(width, layers, activation=activation, **unmarked)
         plain_readout = Pool(readout, width) if level == "graph" else None
-        plain = PlainNetwork(start, plain_stack, plain_readout)
-        last += width if plain_readout is None else plain_readout.out_width
+        beside = PlainNetwork(InitialFeatures(width, encoder), plain_stack, plain_readout)
+    last += 0 if beside is None else int(cast(Any, beside).out_width)
     final = MLP([last] + [width] * (head - 1) + [out], activation=activation)
     learned: Any = admission
     if admission == "learned":
@@ -327,7 +327,7 @@ def osan(
         aggregation=aggregation,
         level=level,
         admission=learned,
-        alongside=plain,
+        alongside=beside,
     )
 
 

@@ -76,7 +76,7 @@ class NetworkOptions(ReadoutOptions, total=False):
     sagg: Pooling
     between: int
     admission: Admission | Literal["learned"] | None
-    alongside: bool
+    alongside: bool | Module
 
 
 class BagOptions(NetworkOptions, total=False):

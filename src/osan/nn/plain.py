@@ -26,6 +26,12 @@ class PlainNetwork(Module):
         self.initial, self.stack, self.readout = initial, stack, readout
         self.sharing: Sharing = "auto"
 
+    @property
+    def out_width(self) -> int:
+        """The width of the rows."""
+        width = self.initial.width if self.readout is None else self.readout.out_width
+        return int(width)  # type: ignore[arg-type]
+
     def forward(self, batch: Data) -> Tensor:
         """One row per graph, or per vertex."""
         whole = whole_graphs(batch)

@@ -16,7 +16,15 @@ from osan.bags.build import thinned
 from osan.bags.classes import Classes, Groups, numbered, share
 from osan.errors import OsanError
 from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local, pool_alike, replaces_loops
-from osan.nn.atomic import InitialFeatures, membership, ordered_atomic_types, rank_rows, ranks_of, tuples_of
+from osan.nn.atomic import (
+    InitialFeatures,
+    membership,
+    rank_rows,
+    ranks_of,
+    tuples_of,
+    types_of_copies,
+    types_of_tuples,
+)
 from osan.nn.edges import EdgeRows, attributes_of
 from osan.nn.layers import AllConv
 from osan.nn.messages import sum_of_messages
@@ -256,10 +264,12 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
     if vertices is not None:
         columns.append(vertices.index_select(0, bag.vertex))
     if initial.types is not None:
-        columns.append(ordered_atomic_types(batch, bag))
+        columns.append(types_of_copies(batch, bag))
         tuples = tuples_of(bag)
         labels = torch.zeros_like(tuples) if vertices is None else vertices[tuples.clamp(min=0)]
-        columns.append(torch.where(tuples < 0, -1, labels).index_select(0, bag.subgraph))
+        # Numbered for each subgraph, of which there are far fewer than copies.
+        kinds = torch.cat((types_of_tuples(batch, bag), torch.where(tuples < 0, -1, labels)), dim=1)
+        columns.append(torch.from_numpy(numbered(kinds)[0]).index_select(0, bag.subgraph))
     if initial.mark is not None:
         columns.append(membership(bag))
     elif bag.mark is not None:  # for layers that look at marks

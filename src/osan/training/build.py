@@ -18,6 +18,7 @@ from osan.nn import (
     ARCHITECTURES,
     CentralityWeigher,
     DataDrivenOSAN,
+    Descriptors,
     FixedBags,
     Normalized,
     Prior,
@@ -129,6 +130,19 @@ def downstream(
                 f"no vertex_encoder, got {list(encodings)}"
             )
         options["vertex_encoder"] = vertex_encoder(info, encodings, options["width"])
+    if info.descriptors:
+        if not accepts(make, "alongside") or options.get("alongside"):
+            raise OsanError(
+                f"data.descriptors: expected none with the architecture {network.architecture!r}, which has "
+                "no place for them beside its pooled features"
+            )
+        options["alongside"] = Descriptors(
+            info.descriptors,
+            options["width"],
+            info.descriptor_mean,
+            info.descriptor_std,
+            options.get("dropout") or 0.0,
+        )
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
     options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
     return _made(make, network.architecture, *sizes, **options)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from osan.data import Features, FlatDataset, flatten
 from osan.data.custom.graphs import describe, read_flat
-from osan.data.custom.molecules import Rejected, read_molecules
+from osan.data.custom.molecules import Rejected, described, read_molecules
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
@@ -91,6 +91,12 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
     if usable:
         graphs = flatten([graph for _, graph in usable])
+        if settings.data.descriptors:
+            places = [place for place, _ in usable]
+            # Not kept: tables to predict may be of any length.
+            numbers = described(table, smiles, places, settings.data.descriptors, keep=False)
+            check_descriptors(numbers, info)
+            graphs = graphs.with_tensors(descriptors=numbers)
         joined, each_sample = predict_samples(learner, graphs, batch_size)
     columns, values = predicted_columns(learner, joined, each_sample)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
@@ -105,6 +111,15 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
             found[row_of[each.line]] = found[row_of[line]]
     rejected.sort(key=lambda each: each.line)
     return Predicted(table, columns, dict(sorted(found.items())), rejected)
+
+
+def check_descriptors(numbers: Tensor, info: TaskInfo) -> None:
+    """Raise unless there are as many columns as in training; versions of RDKit differ in their number."""
+    if numbers.size(1) != info.descriptors:
+        raise OsanError(
+            f"descriptors: expected {info.descriptors} columns, as in training, got {numbers.size(1)}; RDKit "
+            "must have the version of environment.json"
+        )
 
 
 def decimal_commas(table: Table) -> bool:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from osan.bags.choice import Agg
 from osan.data.centralities import CENTRALITIES
+from osan.data.descriptors import in_order
 from osan.data.encodings import parse
 from osan.errors import OsanError
 from osan.nn import ARCHITECTURES, LAYERS, POOLS
@@ -46,7 +47,9 @@ class DataSettings(Section):
     table. ``fold = "seed"`` tests fold ``seed % 10`` of the split with seed ``seed // 10``, so runs 0 to 49
     are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
     ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
-    Both networks see them beside the vertex features.
+    Both networks see them beside the vertex features. ``descriptors`` are numbers of whole molecules, such as
+    ``["rdkit2d", "morgan"]`` or columns of the table: see :mod:`osan.data.descriptors`. The network sees them
+    beside its pooled features.
     """
 
     dataset: str = "planted-motif"
@@ -62,6 +65,16 @@ class DataSettings(Section):
     labels: str | None = None
     limit: int | None = Field(default=None, ge=1)
     encodings: list[str] = []
+    descriptors: list[str] = []
+
+    @field_validator("descriptors", mode="before")
+    @classmethod
+    def _in_order(cls, names: Any) -> Any:
+        names = names.split(",") if isinstance(names, str) else names
+        try:
+            return in_order(names)
+        except OsanError as error:
+            raise ValueError(str(error).removeprefix("descriptors: ")) from error
 
     @field_validator("encodings", mode="before")
     @classmethod

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from osan.data.custom.molecules import rejected_text
+from osan.data.descriptors import table_columns
 from osan.data.formats.cells import csv_text
 from osan.data.formats.chunks import table_chunks
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
 from osan.locks import lock_file
-from osan.training.folder import WEIGHTS, read_json, write_json
+from osan.training.folder import WEIGHTS, read_json, settings_of, write_json
 from osan.training.module import Learner
 from osan.training.prediction import Predicted, decimal_commas, predict_table, printed_rows
 from osan.training.run import load_model
@@ -89,7 +90,7 @@ def predict_file(
             for stream, size in ((good, told.out_bytes), (bad, told.rejected_bytes)):
                 stream.truncate(size)
                 stream.seek(size)
-            chunks = islice(table_chunks(path, [smiles], rows), told.parts, None)
+            chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
             for predicted in _predictions(run, chunks, smiles, processes):
                 told = _write(predicted, told, good, bad, out, raw)
                 write_json(state, {"identity": identity, **asdict(told)})
@@ -185,11 +186,17 @@ def _predict(chunk: Table, smiles: str) -> Predicted:
     return predict_table(_of_this_process[0], chunk, smiles)
 
 
+def _columns(run: Path, smiles: str) -> list[str]:
+    """The columns that predictions need."""
+    return [smiles, *table_columns(settings_of(run).data.descriptors)]
+
+
 def _nothing(run: Path, path: Path, smiles: str) -> Predicted:
     """The predictions of a table without rows: its header."""
     from osan.data.formats.table import read_table
 
-    return predict_table(load_model(run)[0], read_table(path, [smiles], whole=True), smiles)
+    table = read_table(path, _columns(run, smiles), whole=True)
+    return predict_table(load_model(run)[0], table, smiles)
 
 
 def _write(predicted: Predicted, told: Told, good: BinaryIO, bad: BinaryIO, out: Path, raw: bool) -> Told:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from osan.data import Features, Normalization, Task, load, with_structure
+from osan.data.descriptors import num_scaled, statistics
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
 from osan.data.metrics import metrics_for
@@ -74,6 +75,8 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
         chosen |= {"labels": wanted.labels, "kind": wanted.kind}
         if content_of(path) == "table":
             chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
+    if wanted.descriptors:
+        chosen["descriptors"] = wanted.descriptors
     for option in chosen.keys() & wanted.options.keys():
         raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
     return load(wanted.dataset, data, **chosen, **wanted.options)
@@ -106,8 +109,9 @@ class TaskInfo:
 
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
     vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
-    have no names. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a file
-    of graphs, ``split`` describes how the graphs were split.
+    have no names. ``descriptors`` is their number of columns, of which the first have ``descriptor_mean`` and
+    ``descriptor_std``. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a
+    file of graphs, ``split`` describes how the graphs were split.
     """
 
     dataset: str
@@ -126,6 +130,9 @@ class TaskInfo:
     fingerprint: str = ""
     alphabets: Mapping[str, Any] = field(default_factory=dict)
     split: str = ""
+    descriptors: int = 0
+    descriptor_mean: tuple[float, ...] = ()
+    descriptor_std: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -134,6 +141,11 @@ class TaskInfo:
         count = 1 if task.kind == "multiclass" else task.num_targets
         unnamed = ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
         scale = task.normalization
+        numbers = task.train.tensors.get("descriptors")
+        numbers = torch.zeros(len(task.train.vertex_ptr) - 1, 0) if numbers is None else numbers
+        names = settings.data.descriptors
+        scaled = numbers[task.train.ids, : num_scaled(names)] if names else numbers[task.train.ids]
+        center, spread = (tuple(column.tolist()) for column in statistics(scaled))
         return cls(
             dataset=task.name,
             kind=task.kind,
@@ -151,6 +163,9 @@ class TaskInfo:
             fingerprint=task.fingerprint,
             alphabets=task.alphabets,
             split=task.split,
+            descriptors=numbers.size(1),
+            descriptor_mean=center,
+            descriptor_std=spread,
         )
 
     @property

@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 
 from osan.data.custom.graphs import class_targets
 from osan.data.custom.splits import check_custom, custom_split
+from osan.data.descriptors import describe, table_columns
 from osan.data.flat import flatten
 from osan.data.formats.cells import csv_text
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
@@ -63,6 +64,7 @@ def load_table(
     validate_on_test: bool = False,
     rejected: str | os.PathLike[str] | None = None,
     metric: str | None = None,
+    descriptors: Sequence[str] = (),
 ) -> Task:
     """Load molecules from a CSV, TSV or Parquet file.
 
@@ -88,6 +90,9 @@ def load_table(
         Where to write the rejected rows, as a CSV file of line, smiles and reason; by default nowhere.
     metric
         By default ``"mae"``, ``"rocauc"`` or ``"accuracy"``, depending on the kind.
+    descriptors
+        Numbers of whole molecules beside their graphs: ``"rdkit2d"``, ``"morgan:N"``, and names of columns;
+        see :mod:`osan.data.descriptors`.
 
     Raises
     ------
@@ -102,7 +107,8 @@ def load_table(
     request = SplitRequest(split, fold, seed, validate_on_test)
     check_custom(request)
     column = _split_column(request, path)
-    table = read_table(path, [smiles, *columns, *([] if column is None else [column])])
+    further_columns = [*table_columns(descriptors), *([] if column is None else [column])]
+    table = read_table(path, [smiles, *columns, *further_columns])
     y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, smiles, y)
     if rejected is not None:
@@ -113,6 +119,8 @@ def load_table(
     from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
 
     graphs = flatten(molecules)
+    if descriptors:
+        graphs = graphs.with_tensors(descriptors=described(table, smiles, rows, descriptors))
     lines = [table.lines[row] for row in rows]
     further = {"scaffold": lambda: scaffold_split([table.columns[smiles][row] for row in rows])}
     if column is not None:
@@ -137,6 +145,21 @@ def load_table(
         source=str(path),
         license="yours",
     )
+
+
+def described(
+    table: Table, smiles: str, rows: Sequence[int], names: Sequence[str], keep: bool = True
+) -> Tensor:
+    """The descriptors of the molecules in some rows of a table, shape ``[rows, columns]``."""
+    numbers: dict[str, list[float]] = {}
+    for name in table_columns(names):
+        if name not in table.columns:
+            raise OsanError(f"descriptors: expected a table with the column {name!r}, got one without it")
+        cells, where = table.columns[name], f"{table.path}, line {{}}, column {name}"
+        numbers[name] = [
+            number(cells[row], where.format(table.lines[row]), table.decimal_comma) for row in rows
+        ]
+    return describe([table.columns[smiles][row] for row in rows], names, numbers, keep=keep)
 
 
 def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], list[int], list[Rejected]]:

@@ -142,9 +142,10 @@ def _network(
         **dict.fromkeys(("sagg", "readout"), "mean") | {_inner(make): first},
     )
     degree = 2 * graph.num_edges / max(graph.num_vertices, 1)
-    spread_weights(
-        model, 1 + degree if first == "mean" else max(1 + degree, (1 + degree) ** 2 / 6), GAIN[first]
-    )
+    summands = 1 + degree
+    if first == "sum":
+        summands = max(summands, summands**3 / 36)
+    spread_weights(model, summands, GAIN[first])
     return model
 
 

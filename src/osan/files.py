@@ -105,6 +105,26 @@ def finish(partial: Path, path: Path) -> None:
         raise OsanError(f"{path} cannot be written: {error.strerror or error}; see {partial}") from error
 
 
+def append_bytes(path: Path, content: bytes) -> None:
+    """Append to a file; if that fails, it is as long as before."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+        try:
+            before = os.fstat(handle).st_size
+            try:
+                rest = memoryview(content)
+                while rest:
+                    rest = rest[os.write(handle, rest) :]
+            except OSError:
+                os.ftruncate(handle, before)
+                raise
+        finally:
+            os.close(handle)
+    except OSError as error:
+        reason = error.strerror or error
+        raise OsanError(f"{path} cannot be written: {reason}; earlier lines are intact") from error
+
+
 def _sync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -128,8 +148,12 @@ def remove_leftovers(folder: Path, name: str) -> None:
     for each in found:
         match = _TEMPORARY.fullmatch(each)
         if match and _is_left(folder / each, match[2], int(match[3])):
+            left = folder / each
             with suppress(OSError):
-                (remove_tree if (folder / each).is_dir() else os.unlink)(folder / each)
+                if left.is_dir():
+                    remove_tree(left)
+                else:
+                    os.unlink(left)
 
 
 def remove_tree(folder: Path) -> None:

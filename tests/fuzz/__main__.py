@@ -6,6 +6,7 @@ import argparse
 import faulthandler
 import os
 import random
+import resource
 import signal
 import sys
 import tempfile
@@ -36,6 +37,7 @@ def main() -> int:
     asked = parser.parse_args()
     faulthandler.enable()
     signal.signal(signal.SIGVTALRM, hangs)
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
     counts, problems, begin = Counter[str](), [], time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

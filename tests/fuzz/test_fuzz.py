@@ -6,7 +6,7 @@ import pytest
 from targets import all_targets, one
 
 # How many inputs each target gets; the others get more.
-SLOW = {"molecules": 20, "commands": 60, ".pt file": 60, "cache file": 100}
+SLOW = {"molecules": 10, "commands": 30, ".pt file": 30, "cache file": 60}
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def test_damaged_inputs(targets, tmp_path, monkeypatch):
     problems = []
     for name, target in targets.items():
         rng = random.Random(name)
-        for _ in range(SLOW.get(name, 30 if "/" in name else 150)):
+        for _ in range(SLOW.get(name, 15 if "/" in name else 100)):
             given, problem = one(target, rng)
             if problem:
                 problems.append((name, problem, given[:100]))

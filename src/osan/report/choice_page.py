@@ -13,7 +13,7 @@ import numpy as np
 from torch_geometric.data import Data
 
 from osan import __version__
-from osan.files import written_whole
+from osan.files import write_bytes
 from osan.report.choice_effects import Effects, Looked, effects
 from osan.report.chosen_parts import edges_of, molecule_of, smiles_parts, substructures
 from osan.report.drawing import layout
@@ -42,8 +42,7 @@ def write_choice_page(
         The number of graphs on the page.
     """
     text = choice_page(effects(folder, graphs, samples=samples, data=data))
-    with written_whole(out) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_bytes(out, text.encode())
     return text.count('class="graph"')
 
 

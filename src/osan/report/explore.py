@@ -12,7 +12,7 @@ import numpy as np
 
 from osan import __version__
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import write_bytes
 from osan.graphs import (
     Graph,
     bicyclopentyl,
@@ -112,8 +112,7 @@ def script(names: Sequence[str] = REFINEMENT) -> str:
 def write_explorer(out: Path, pair: Sequence[Graph] | None = None) -> None:
     """Write the explorer to a file; see :func:`explorer_page`."""
     text = explorer_page(pair)
-    with written_whole(out) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    write_bytes(out, text.encode())
 
 
 def _check(graph: Graph) -> None:

@@ -22,7 +22,7 @@ from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
-from osan.training.validation import checked, flat, name_in, plain
+from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain
 from osan.words import Deleted, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
@@ -225,15 +225,9 @@ class TrainingSettings(Section):
     milestones: list[int] = []
     decay_every: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = {}
-    precision: Literal["32", "64", "bf16-mixed"] = "32"
+    precision: Annotated[Literal["32", "64", "bf16-mixed"], AS_TEXT] = "32"
     loss: Literal["auto", "mae", "mse"] = "auto"
     watch_test: bool = False
-
-    @field_validator("precision", mode="before")
-    @classmethod
-    def _number(cls, value: Any) -> Any:
-        """On the command line, ``training.precision=64`` is a number."""
-        return str(value) if isinstance(value, int) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> TrainingSettings:
@@ -280,24 +274,13 @@ class Settings(Section):
     osan.errors.OsanError: settings: unknown key 'trainin'; did you mean 'training'?
     """
 
-    name: str = ""
+    name: RunName = ""
     seed: int = Field(default=0, ge=0, le=_MOST_SEEDS)
     data: DataSettings = DataSettings()
     selection: SelectionSettings = SelectionSettings()
     network: NetworkSettings = NetworkSettings()
     training: TrainingSettings = TrainingSettings()
     machine: MachineSettings = MachineSettings()
-
-    @field_validator("name")
-    @classmethod
-    def _within_its_folder(cls, name: str) -> str:
-        """A name is a path below the folder of runs, and must not lead out of it."""
-        parts = name.split("/")
-        if any(part in (".", "..") or "\0" in part for part in parts) or (name and not all(parts)):
-            raise ValueError(f"expected words with single slashes between them, got {name!r}")
-        if any(len(part.encode(errors="replace")) > 200 for part in parts):
-            raise ValueError(f"expected words of at most 200 bytes, got {name[:80]!r}...")
-        return name
 
     def to_toml(self) -> str:
         """All settings as TOML; what is ``None`` is left out."""

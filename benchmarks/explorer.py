@@ -21,7 +21,7 @@ from browser import opened
 from explorer_pairs import asked, cases, random_pair, verdict
 
 from osan.graphs import Graph, read_pairs
-from osan.report.explorer_page import explorer_page, presets
+from osan.report.explore import explorer_page, presets
 
 
 def gathered(count: int) -> dict[str, list[tuple[Graph, Graph]]]:

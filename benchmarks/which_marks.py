@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from osan.data import FlatLoader
 from osan.experiments import settings_named
 from osan.nn import CentralityWeigher, DataDrivenOSAN
-from osan.selection import make_noise
+from osan.selection import StraightThrough, make_noise
 from osan.training import load_model, train
 from osan.training.evaluation import evaluating
 from osan.training.scores import score
@@ -67,10 +67,11 @@ def main() -> None:
         ("most central", Factor(1.0), "none"),
         ("least central", Factor(-1.0), "none"),
     ]
-    if model.learns:
+    if model.learns and own is not None:
         ways = [("own choice", own, "none"), ("own choice, with noise", own, "gumbel"), *ways]
     print(f"{settings.name}, validation {info.metric}")
     print(f"{'':24}{'single':>9}{'mean of 5':>11}{'mean of ' + str(given.samples):>12}")
+    model.selection.estimator = StraightThrough()  # random marks would not look at weights
     for name, weigher, noise in ways:
         model.upstream = weigher
         each = sampled(learner, graphs, noise, given.samples)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from osan.cli import app
 from osan.errors import OsanError
 from osan.graphs import Graph, cycle_pair, decode_graph6, encode_graph6
-from osan.report.explorer_page import _molecules, explorer_page, presets
+from osan.report.explore import _molecules, explorer_page, presets
 
 SMALL = 16  # presets up to this size are compared in every test; larger ones take longer
 

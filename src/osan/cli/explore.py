@@ -16,7 +16,7 @@ def explore(
     """Write a page that shows what Weisfeiler-Leman tests see of two graphs. It needs no network."""
     from osan.cli.wl import one_graph
     from osan.errors import OsanError
-    from osan.report.explorer_page import write_explorer
+    from osan.report.explore import write_explorer
 
     if (a is None) != (b is None):
         raise OsanError("explore: expected two graphs or none, got one")

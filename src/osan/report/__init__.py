@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from osan.report.comparison import plot_comparison
     from osan.report.curves import plot_curves
     from osan.report.drawing import save_picture
-    from osan.report.explorer_page import explorer_page, write_explorer
+    from osan.report.explore import explorer_page, write_explorer
     from osan.report.frequencies import Frequencies, explain
     from osan.report.page import write_page
     from osan.report.records import Group, Record, differences, group_records, read_records, to_csv
@@ -58,7 +58,7 @@ __getattr__, __dir__ = attach(
         "curves": ["plot_curves"],
         "drawing": ["save_picture"],
         "choice_effects": ["Effects", "Looked", "SubgraphEffect", "effects"],
-        "explorer_page": ["explorer_page", "write_explorer"],
+        "explore": ["explorer_page", "write_explorer"],
         "frequencies": ["Frequencies", "explain"],
         "page": ["write_page"],
         "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],

@@ -141,7 +141,7 @@ def _looked(
     def value(columns: Tensor) -> Tensor:
         return _value(learner, learner.with_choice(batch, problem, columns), batch.y)
 
-    whole_choice = _whole(problem, choice)
+    whole_choice = _whole(model, choice)
     base, whole = value(choice), learner.with_choice(batch, problem, whole_choice)
     alone = [value(choice[:, [i]]) for i in range(count)]
     rest = [
@@ -202,10 +202,12 @@ def _value(learner: Learner, prediction: Tensor, y: Tensor) -> Tensor:
     return prediction[:, 0]
 
 
-def _whole(problem: Problem, choice: Tensor) -> Tensor:
-    """The choice of nothing to mark or delete, or of everything to keep: the whole graph."""
+def _whole(model: DataDrivenOSAN, choice: Tensor) -> Tensor:
+    """The whole graph alone: no subgraph beside it, or one with nothing to mark or everything to keep."""
+    if model.whole_graph:
+        return choice[:, :0]
     column = choice[:, :1]
-    return torch.zeros_like(column) if problem.policy.operation == "mark" else torch.ones_like(column)
+    return torch.zeros_like(column) if model.policy.operation == "mark" else torch.ones_like(column)
 
 
 def _random_choice(model: DataDrivenOSAN, batch: Data, problem: Problem, draw: int) -> Tensor:

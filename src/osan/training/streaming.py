@@ -90,13 +90,19 @@ def predict_file(
             for stream, size in ((good, told.out_bytes), (bad, told.rejected_bytes)):
                 stream.truncate(size)
                 stream.seek(size)
-            chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
-            for predicted in _predictions(run, chunks, smiles, processes):
-                told = _write(predicted, told, good, bad, out, raw)
-                write_json(state, {"identity": identity, **asdict(told)})
-                progress(told)
-            if told.parts == 0:
-                told = _write(_nothing(run, path, smiles), told, good, bad, out, raw)
+            try:
+                chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
+                for predicted in _predictions(run, chunks, smiles, processes):
+                    told = _write(predicted, told, good, bad, out, raw)
+                    write_json(state, {"identity": identity, **asdict(told)})
+                    progress(told)
+                if told.parts == 0:
+                    told = _write(_nothing(run, path, smiles), told, good, bad, out, raw)
+            except BaseException:
+                if told.parts == 0:  # nothing to go on from
+                    for part in parts:
+                        part.unlink(missing_ok=True)
+                raise
     except OSError as error:
         raise OsanError(f"{out} cannot be written: {error.strerror or error}") from error
     _finish(parts, out, rejected, told)

@@ -199,6 +199,24 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
     return molecules, rows, bad
 
 
+def read_smiles(texts: Sequence[str]) -> list[Data]:
+    """The molecules of SMILES strings, without targets; an error names the first that cannot be used.
+
+    >>> [molecule.num_nodes for molecule in read_smiles(["CCO", "CCO", "C"])]
+    [3, 3, 1]
+    """
+    table = Table(Path(), {"smiles": list(texts)}, list(range(len(texts))), header=["smiles"], rows=[])
+    molecules, rows, bad = read_molecules(table, "smiles", torch.zeros(len(texts), 1))
+    found = dict(zip(rows, molecules, strict=True))
+    for each in bad:
+        if each.duplicate_of is None:
+            raise OsanError(f"row {each.line}: expected the SMILES of a molecule, got {each.smiles[:80]!r}")
+        found[each.line] = found[each.duplicate_of]
+    return [
+        Data(x=one.x, edge_index=one.edge_index, edge_attr=one.edge_attr) for _, one in sorted(found.items())
+    ]
+
+
 def featurize(mol: Any, y: Tensor) -> Data:
     """Convert an RDKit molecule: OGB's nine atom and three bond features, two arcs for each bond."""
     from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector

@@ -124,8 +124,14 @@ def _from_settings(graph: Graph, dimension: int, *, path: str) -> torch_nn.Modul
     return build(read_settings(path), info)
 
 
-def _network(graph: Graph, dimension: int, *, make: Callable[..., torch_nn.Module]) -> torch_nn.Module:
-    """A deep and narrow network with smooth layers, and weights that keep its features at one size."""
+def _network(
+    graph: Graph, dimension: int, *, make: Callable[..., torch_nn.Module], first: str = "sum"
+) -> torch_nn.Module:
+    """A deep and narrow network with smooth layers, and weights that keep its features at one size.
+
+    The first pooling is a sum where it has about as many summands as the graph has vertices: a mean makes
+    differences so small that the perceptron after it is all but linear, and the second pooling cancels them.
+    """
     model = make(
         WIDTH,
         LAYERS,
@@ -133,27 +139,36 @@ def _network(graph: Graph, dimension: int, *, make: Callable[..., torch_nn.Modul
         vertex_encoder=nn.Numerical(1, WIDTH),
         norm=False,
         activation=torch.sin,
-        sagg="mean",
-        readout="mean",
+        **dict.fromkeys(("sagg", "readout"), "mean") | {_inner(make): first},
     )
-    spread_weights(model, 2 * graph.num_edges / max(graph.num_vertices, 1))
+    degree = 2 * graph.num_edges / max(graph.num_vertices, 1)
+    summands = 1 + degree
+    if first == "sum":
+        summands = max(summands, summands**3 / 36)
+    spread_weights(model, summands, GAIN[first])
     return model
 
 
-def spread_weights(model: torch_nn.Module, degree: float) -> None:
-    """Draw normal weights and biases; a layer that sums neighbors is scaled down for the degree.
+def spread_weights(model: torch_nn.Module, summands: float, gain: float) -> None:
+    """Draw normal weights and biases; layers that sum neighbors are divided by the root of ``summands``.
 
     PyTorch's own initial weights shrink features in every layer. After ten layers, what one marked vertex
-    changes is lost in rounding.
+    changes is lost in rounding. With too large weights, rounding errors grow in every layer instead; after a
+    pooling that sums they are larger still, so summands above a degree of 5 count more there.
     """
     for part in model.modules():
         if isinstance(part, torch_nn.Linear):
-            torch_nn.init.normal_(part.weight, 0, GAIN / part.in_features**0.5)
+            torch_nn.init.normal_(part.weight, 0, gain / part.in_features**0.5)
             if part.bias is not None:
                 torch_nn.init.normal_(part.bias)
     for part in model.modules():
         if isinstance(part, GINConv):
-            part.nn.linears[0].weight.data /= (1 + degree) ** 0.5
+            part.nn.linears[0].weight.data /= summands**0.5
+
+
+def _inner(make: Any) -> str:
+    """The option of a network that names its first pooling."""
+    return "sagg" if getattr(make, "keywords", {}).get("aggregation") == "per-vertex" else "readout"
 
 
 def _plain(width: int, layers: int, out: int, *, sagg: str, **options: Any) -> torch_nn.Module:
@@ -161,10 +176,11 @@ def _plain(width: int, layers: int, out: int, *, sagg: str, **options: Any) -> t
 
 
 def _osan(k: int, per_subgraph: bool) -> BrecModel:
+    first = "mean" if k > 1 and not per_subgraph else "sum"
     aggregation: Aggregation = "per-subgraph" if per_subgraph else "per-vertex"
     return BrecModel(
         f"{'vs-' if per_subgraph else ''}{k}-osan",
-        partial(_network, make=partial(nn.k_osan, k=k, aggregation=aggregation)),
+        partial(_network, make=partial(nn.k_osan, k=k, aggregation=aggregation), first=first),
         WLTest("vs-oswl" if per_subgraph else "oswl", k),
         lambda graph: graph.num_vertices ** (k + 1),
     )
@@ -179,8 +195,9 @@ def _edge_deleted(name: str, make: Callable[..., torch_nn.Module], test: str) ->
     )
 
 
-#: The size of the named models, and the standard deviation of their weights times the root of the width.
-WIDTH, LAYERS, GAIN = 16, 12, 1.5
+#: The size of the named models, and the deviation of their weights times the root of the width, by the first
+#: pooling.
+WIDTH, LAYERS, GAIN = 16, 12, {"mean": 1.5, "sum": 1.75}
 
 _NAMED = (
     BrecModel("gin", partial(_network, make=_plain), WLTest("wl")),

@@ -9,7 +9,6 @@ import os
 import pickle
 import shutil
 import socket
-import tempfile
 import threading
 import zipfile
 from pathlib import Path
@@ -390,7 +389,7 @@ def test_changed_raw_files_are_noticed_wherever_they_are(write_alchemy, tmp_path
 
 def test_a_cache_that_cannot_be_worked_in(write_alchemy, tmp_path, monkeypatch):
     write_alchemy(tmp_path)
-    monkeypatch.setattr(tempfile, "mkdtemp", no_space)
+    monkeypatch.setattr("osan.data.published.paths.temporary_name", no_space)
     with pytest.raises(OsanError, match=r"cannot work in the cache folder .*cache: .*No space.*OSAN_CACHE"):
         load("alchemy", tmp_path, cache=tmp_path / "cache")
 

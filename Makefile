@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # The CPU build is taken when this very version is asked for first.
 TORCH := torch==2.13.0
 
-.PHONY: run test test-lowest lint types contracts bench docs clean
+.PHONY: run test test-lowest lint types contracts bench fuzz kills docs clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,14 @@ test-lowest:
 
 bench: $(VENV)/.test  ## every benchmark; the real data is read from OSAN_DATA
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+MINUTES ?= 30
+fuzz: $(VENV)/.test  ## damaged files, run folders and commands for MINUTES=30
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz --minutes $(MINUTES)
+
+COUNT ?= 300
+kills: $(VENV)/.test  ## COUNT=300 kills of a run between and within its system calls
+	OMP_NUM_THREADS=1 $(BIN)/python tests/fuzz/kills.py --count $(COUNT)
 
 $(VENV)/.docs: $(VENV)/.test
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -1,6 +1,20 @@
-"""``python -m osan``."""
+"""``python -m osan``, and the command ``osan``."""
 
-from osan.cli import main
+from osan import interrupts
+
+
+def main() -> None:
+    """Run the command; signals are heard before anything else is imported."""
+    try:
+        interrupts.listen()
+        from osan.cli import main as run
+
+        run()
+    except BaseException as error:
+        if isinstance(error, SystemExit) or not interrupts.caused(error):
+            raise
+        interrupts.leave()
+
 
 if __name__ == "__main__":
     main()

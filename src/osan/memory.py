@@ -8,6 +8,7 @@ from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
+from osan.arguments import integer
 from osan.errors import OsanError, TooLarge
 
 
@@ -102,7 +103,7 @@ def parse_size(text: str) -> int:
 
 def allowance(limit: int | None) -> int:
     """The bytes that work may take: the limit, or half of what is free where there is none."""
-    return free_memory() // 2 if limit is None else limit
+    return free_memory() // 2 if limit is None else integer(limit, "max_memory", least=1)
 
 
 def require(needed: int, limit: int | None, what: str, would_fit: str) -> None:

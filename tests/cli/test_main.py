@@ -99,6 +99,25 @@ for words in {LIGHT!r}:
     subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
 
 
+@pytest.mark.parametrize(("group", "hint"), [("", "osan demo"), ("data", "osan data list"), ("wl", "EhEG")])
+def test_a_group_alone_says_what_to_do_next(group, hint):
+    shown = CliRunner().invoke(app, group.split())
+    assert hint in (shown.stdout + shown.stderr).partition("Next: ")[2]
+
+
+def test_tables_go_by_label_and_number():
+    ask = lambda *words: CliRunner().invoke(app, [*words, "--json"]).stdout  # noqa: E731
+    assert ask("table", "4") == ask("table", "exp")
+    assert ask("recipes", "--table", "1A") == ask("recipes", "--table", "t_mol") != ask("recipes")
+
+
+def test_a_sweep_does_as_many_runs_as_the_paper(tmp_path):
+    words = ["sweep", "exp", "--only", "baseline", "--runs", str(tmp_path), "--dry-run"]
+    assert "50 runs to do, 0 finished." in CliRunner().invoke(app, words).stdout
+    words[1] = "all"
+    assert CliRunner().invoke(app, words).stdout.splitlines()[-1] == "85 runs to do, 0 finished."
+
+
 def test_recipes_are_printed_whole():
     out = CliRunner().invoke(app, ["recipes"], env={"COLUMNS": "40"}).stdout
     from osan.experiments import recipes
@@ -106,3 +125,32 @@ def test_recipes_are_printed_whole():
     assert all(f" {key} " in out for key in recipes())
     lines = CliRunner().invoke(app, ["recipes", "--table", "exp", "--format", "csv"]).stdout.splitlines()
     assert lines[:2] == ["recipe,paper,metric,tables", "exp/gin/baseline,0.522 ± 0.003,accuracy,tab:exp"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "word"), [("SIGINT", 130, "interrupted"), ("SIGTERM", 143, "terminated")]
+)
+def test_signals_during_imports(sent, code, word):
+    """One line, and no traceback."""
+    script = f"""
+import os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "osan.cli":
+            os.kill(os.getpid(), signal.{sent})
+
+sys.meta_path.insert(0, Finder())
+from osan.__main__ import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (code, f"osan: {word}\n")
+
+
+def test_words_that_are_no_text(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["osan", "wl", "color", "a\udcff.g6"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    assert caught.value.code == 2
+    assert "expected UTF-8 text" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_parquet(tmp_path):
     whole = read_table(tmp_path / "a.parquet", ["smiles", "y"], whole=True)
     assert (whole.columns, whole.header) == (read.columns, ["smiles", "y", "other"])
     assert whole.rows == [["C", "1.5", "1"], ["", "", "2"], ["N", "2.0", "3"]]
-    with pytest.raises(OsanError, match="expected one column 'z', got the columns smiles, y, other"):
+    with pytest.raises(OsanError, match="expected one column 'z', got 0 in the header smiles, y, other"):
         read_table(tmp_path / "a.parquet", ["z"])
     content = (tmp_path / "a.parquet").read_bytes()
     for broken in (b"", b"PAR1", content[: len(content) // 2], b"x" * 100):

@@ -23,7 +23,8 @@ def printed(capsys):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_of_a_page_runs(page, printed):
+def test_the_code_of_a_page_runs(page, printed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some blocks write pictures
     torch.manual_seed(0)
     run(page, blocks(page), printed)
 

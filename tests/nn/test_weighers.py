@@ -97,3 +97,14 @@ def test_encodings_stand_beside_the_features_and_signs_flip_in_training_only():
     encoder.train()
     torch.manual_seed(0)
     assert len({tuple(encoder(graph)[0, 11:].tolist()) for _ in range(30)}) == 4  # two signs
+
+
+def test_encodings_far_from_those_of_training_are_compressed():
+    encoding = nn.Encoding(["cse:2"], 3).eval()
+    encoding.norm.module.running_mean.copy_(torch.tensor([1.0, -2.0]))
+    encoding.norm.module.running_var.copy_(torch.tensor([4.0, 0.25]))
+    columns = torch.tensor([[1.0, -2.0], [2.0, -2.1], [151.0, 40.0]])
+    seen = torch.tensor([[0.0, 0.0], [0.5, -0.2], [75.0, 84.0]]).asinh()
+    batch = Data(num_nodes=3, edge_index=torch.zeros(2, 0, dtype=torch.long), encoding=columns)
+    torch.testing.assert_close(encoding(batch), encoding.linear(seen), rtol=1e-4, atol=1e-4)
+    assert seen.max() < 5.2

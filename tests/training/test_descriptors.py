@@ -60,6 +60,7 @@ def test_a_column_that_tells_the_target(place):
         assert float(line[name]) == pytest.approx(float(row[name]), abs=1e-4)
     (place / "bare.csv").write_text("smiles\nCCO\n")
     with pytest.raises(OsanError, match="expected one column 'pH'"):
-        osan("predict", run, place / "bare.csv")
+        osan("predict", run, place / "bare.csv", "--out", place / "bare_out.csv")
+    assert not list(place.glob("bare_out*"))
     with pytest.raises(OsanError, match="expected a table with the column 'pH'"):
         osan("predict", run, "CCO")

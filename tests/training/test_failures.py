@@ -1,7 +1,10 @@
 """What can go wrong says so in one line, and nothing that was there is lost."""
 
+import contextlib
 import json
 import os
+import pickle
+import random
 import resource
 import shutil
 
@@ -9,7 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from osan.errors import OsanError
+from osan import data
+from osan.data.custom.splits import read_split
+from osan.data.published import cache
+from osan.errors import OsanError, TooLarge
+from osan.locks import locked
+from osan.report.runs import read_run
+from osan.training.checkpoint import read_checkpoint
 from osan.training.folder import (
     CHECKPOINT,
     ENVIRONMENT,
@@ -18,11 +27,13 @@ from osan.training.folder import (
     RESULT,
     SETTINGS,
     WEIGHTS,
-    locked,
     read_json,
     read_result,
+    settings_of,
 )
 from osan.training.run import load_model, train
+from osan.training.settings_files import read_settings
+from osan.training.stored import write_model
 
 
 def stopped_after(folder, settings, epochs):
@@ -176,7 +187,10 @@ def test_a_folder_that_cannot_be_written(tmp_path, small):
 def test_two_processes_do_not_share_a_folder(tmp_path, small):
     folder = tmp_path / "run"
     folder.mkdir()
-    with locked(folder), pytest.raises(OsanError, match="another process is training in"):
+    with (
+        locked(folder, "training"),
+        pytest.raises(OsanError, match=rf"is training in .*process {os.getpid()} on .*, since 2"),
+    ):
         train(small(), folder, progress=False)
     assert not list(folder.iterdir())
     train(small(**{"training.epochs": 1}), folder, progress=False)
@@ -240,11 +254,114 @@ def test_runs_of_format_1(tmp_path, finished):
     old["downstream.stack.layers.0.edge_mark"] = torch.zeros(8)
     save_file(old, folder / WEIGHTS)
     content = json.loads((folder / MODEL).read_text())
-    assert content.pop("format") == "2"
-    del content["custom"]
+    assert content.pop("format") == "3"
+    for name in ("custom", "weights_sha256", "sha256"):
+        del content[name]
     (folder / MODEL).write_text(json.dumps(content))
-    with pytest.raises(OsanError, match=r"model.json: expected format 1 or 2, got None"):
+    with pytest.raises(OsanError, match=r"model.json: expected format 1 or 2 or 3, got None"):
         load_model(folder)
     (folder / MODEL).write_text(json.dumps({"format": "1", **content}))
     one, other = load_model(folder)[0].model.state_dict(), load_model(finished)[0].model.state_dict()
     assert all(torch.equal(one[name], other[name]) for name in one.keys() | other.keys())
+
+
+def test_flipped_bits_are_refused(tmp_path, finished, small):
+    """Anywhere in the checkpoint, the weights, or what is known of the task."""
+    folder, rng = tmp_path / "run", random.Random(0)
+    shutil.copytree(finished, folder)
+    reads = {CHECKPOINT: lambda: read_checkpoint(folder / CHECKPOINT), WEIGHTS: lambda: load_model(folder)}
+    reads[MODEL] = reads[WEIGHTS]
+    for name, read in reads.items():
+        whole = (folder / name).read_bytes()
+        for _ in range(20):
+            damaged, place = bytearray(whole), rng.randrange(len(whole))
+            damaged[place] ^= 1 << rng.randrange(8)
+            if name == MODEL and damaged[place : place + 1].isspace() and whole[place : place + 1].isspace():
+                continue  # between the words of JSON
+            (folder / name).write_bytes(damaged)
+            with pytest.raises(OsanError, match=name):
+                read()
+        (folder / name).write_bytes(whole)
+        read()
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(tmp_path, finished, value):
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    learner, _, info = load_model(folder)
+    weights = {name: tensor.clone() for name, tensor in learner.model.state_dict().items()}
+    next(iter(weights.values())).fill_(value)
+    write_model(folder, weights, info, custom=False)
+    with pytest.raises(OsanError, match=r"model.safetensors: expected finite weights, got"):
+        load_model(folder)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."), MemoryError()]
+)
+def test_lack_of_memory(tmp_path, small, monkeypatch, error):
+    def fit(*args, **kwargs):
+        raise error
+
+    monkeypatch.setattr("osan.training.run.fit", fit)
+    with pytest.raises(TooLarge, match=r"the run needs more than there is.*lower training.batch_size"):
+        train(small(), tmp_path)
+    assert "memory" in json.loads((tmp_path / FAILED).read_text())["error"]
+
+
+def test_a_run_does_not_call_python(tmp_path, finished):
+    """Settings may name functions as parts; those of Python itself are none."""
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    made = tmp_path / "made"
+    for key in ("selection.estimator", "network.architecture", "selection.policy", "network.conv"):
+        word = "select subprocess:getoutput" if key == "selection.policy" else "subprocess:getoutput"
+        options = {"selection.options": {"cmd": f"touch {made}"}, "network.options": {"cmd": f"touch {made}"}}
+        settings = settings_of(finished).changed({key: word, **options})
+        (folder / SETTINGS).write_text(settings.to_toml())
+        with pytest.raises(OsanError, match=r"expected parts of osan or yours, got 'subprocess:getoutput'"):
+            load_model(folder)
+    assert not made.exists()
+
+
+def test_loaders_unpickle_nothing(tmp_path, finished):
+    """A pickle that would make a file, in place of every file that is read."""
+
+    class Harm:
+        def __reduce__(self):
+            return os.system, (f"touch {tmp_path / 'made'}",)
+
+    harm = tmp_path / "harm"
+    torch.save([Harm()], harm)
+    pickled = (harm.read_bytes(), pickle.dumps(Harm()))
+    folder = tmp_path / "run"
+    shutil.copytree(finished, folder)
+    for content in pickled:
+        for name in sorted(os.listdir(finished)):
+            (folder / name).write_bytes(content)
+            for read in (load_model, read_run, lambda at: read_checkpoint(at / CHECKPOINT)):
+                with contextlib.suppress(OsanError):
+                    read(folder)
+            (folder / name).write_bytes((finished / name).read_bytes())
+        for name in (
+            "a.pt",
+            "a.csv",
+            "a.parquet",
+            "a.g6",
+            "a.toml",
+            "a.json",
+            "a.npz",
+            "a.gz",
+            "a.safetensors",
+        ):
+            (tmp_path / name).write_bytes(content)
+            for read in (
+                lambda path: data.load(str(path)),
+                read_settings,
+                cache.read,
+                lambda path: read_split(path, 3),
+            ):
+                with contextlib.suppress(OsanError):
+                    read(tmp_path / name)
+    assert not (tmp_path / "made").exists()

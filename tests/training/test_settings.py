@@ -102,3 +102,61 @@ def test_precision_may_be_a_number():
     assert Settings().changed({"training.precision": 64}).training.precision == "64"
     with pytest.raises(OsanError, match=r"training\.precision"):
         Settings().changed({"training.precision": 16})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("selection.policy", f"delete {10**23} vertices", "expected a size of at most 2147483647, got 1e"),
+        ("selection.policy", "delete " + "9" * 5000 + " vertices", "expected a size of at most"),
+        ("selection.policy", "mark 1 vertex x 100000000", "expected at most 100000 for count"),
+        ("seed", 2**64, "seed: Input should be less than or equal to"),
+        ("data.seed", 10**30, "data.seed: "),
+        ("training.batch_size", 10**12, "training.batch_size: "),
+        ("training.epochs", 10**12, "training.epochs: "),
+        ("network.width", 10**9, "network.width: "),
+        ("network.layers", 10**6, "network.layers: "),
+        ("selection.samples", 10**9, "selection.samples: "),
+        ("name", "../../../x", "name: expected words with single slashes"),
+        ("name", "/tmp/x", "name: expected words with single slashes"),
+        ("name", "a/./b", "name: expected words with single slashes"),
+        ("name", "a/" + "b" * 300, "name: expected words of at most 200 bytes"),
+    ],
+)
+def test_absurd_values(key, value, message):
+    with pytest.raises(OsanError, match=message):
+        Settings().changed({key: value})
+
+
+BOMB = "a: &a [1,1,1,1,1,1,1,1,1]\n" + "".join(
+    f"{b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.toml", "a = " + "[" * 100_000 + "]" * 100_000),
+        ("a.toml", "a = " + "[" * 40 + "]" * 40),
+        ("a.yaml", "a: " + "[" * 100_000 + "]" * 100_000),
+        ("a.yaml", "a: &a [*a]"),
+        ("a.yaml", BOMB),
+    ],
+    ids=["toml", "levels", "yaml", "cycle", "bomb"],
+)
+def test_nesting_without_end(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(OsanError, match=rf"{name}: not valid"):
+        read_settings(tmp_path / name)
+
+
+def test_nested_words():
+    for depth in (100_000, 40):
+        with pytest.raises(OsanError, match=r"nested"):
+            parsed_changes(["data.options=" + "[" * depth + "]" * depth])
+
+
+def test_settings_that_are_no_text(tmp_path):
+    with pytest.raises(OsanError, match="expected UTF-8 text"):
+        write_settings(Settings().changed({"data.dataset": "a\udcff"}), tmp_path / "settings.toml")
+    assert not list(tmp_path.iterdir())

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, NoReturn
 
 import typer
 
-from osan import __version__
+from osan import __version__, interrupts
 from osan.cli import (
     brec,
     data,
     demo,
     evaluate,
     explain,
+    explore,
     predict,
     recipes,
     report,
@@ -35,8 +38,17 @@ from osan.errors import OsanError, Unfinished
 # Exit codes; "osan wl distinguish" exits with 1 for graphs that it does not separate.
 _WRONG, _BUG, _PIPE_CLOSED = 2, 70, 141
 
+_NEXT = """Next: osan demo trains six small networks in two minutes.
+
+osan train molecules.csv --target logS trains on your table; osan predict RUN more.csv applies it.
+
+osan explore writes a page in which you see which graphs look alike; osan wl has the same tests as commands.
+
+osan COMMAND --help explains each command."""
+
 app = typer.Typer(
     name="osan",
+    epilog=_NEXT,
     no_args_is_help=True,
     invoke_without_command=True,
     add_completion=False,
@@ -57,6 +69,7 @@ app.command()(table.table)
 app.command()(runs.runs)
 app.command()(report.report)
 app.command()(explain.explain)
+app.command()(explore.explore)
 app.command()(demo.demo)
 
 
@@ -74,25 +87,41 @@ def main() -> None:
     """Run ``osan`` and exit.
 
     The code is 0 or the command's, 2 for wrong usage and errors that the user can fix (one line on stderr),
-    70 for a bug (with its traceback), 130 after Ctrl-C and 141 if the reader of the output is gone. Only a
-    command itself exits with 1.
+    70 for a bug (with its traceback), 130 after Ctrl-C, 143 after SIGTERM and 141 if the reader of the output
+    is gone. Only a command itself exits with 1.
     """
     try:
+        _check_words(sys.argv[1:])
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except Unfinished as error:
         _fail(f"{error} (osan train --resume {quote(error.folder)})")
     except OsanError as error:
+        if interrupts.caused(error):
+            interrupts.leave()
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("osan: interrupted\n")
-        sys.exit(130)
+        interrupts.leave()
     except SystemExit:
         # Typer ends with code 1 if the reader of the output is gone, as in "osan recipes | head".
         sys.exit(_PIPE_CLOSED)
     except Exception as error:
+        if interrupts.caused(error):  # numba and others wrap it
+            interrupts.leave()
         _fail_unforeseen(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Refuse words that are no text: they could be neither printed nor stored in settings."""
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise OsanError(f"{word!a}: expected UTF-8 text; rename the file") from None
+    # Names of files below a folder may be no text, either.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _fail(message: str) -> NoReturn:

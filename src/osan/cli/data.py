@@ -11,7 +11,11 @@ import typer
 
 from osan.cli.options import SPLIT_HELP, Data, Json, console, print_json
 
-app = typer.Typer(help="List, inspect and prepare datasets.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, inspect and prepare datasets.",
+    epilog="Next: osan data list for all names; osan data prepare your.csv --target logS checks your table.",
+    no_args_is_help=True,
+)
 
 
 @app.command("list")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from osan import interrupts
 from osan.cli.options import RUNS, Json, Runs, console, print_json
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ def demo(
 ) -> None:
     """Train six small networks, compare them, and write a page and a picture. Takes two minutes on a core."""
     from osan.experiments.demo import demo_settings
+    from osan.files import write_bytes
     from osan.report.motif import draw_motifs, look_for_motif, share_found
     from osan.report.page import write_page
     from osan.report.pictures import checked_suffix, rendered
     from osan.report.runs import by_name, find_runs, summarize
-    from osan.training.folder import run_folder, write_bytes
+    from osan.training.folder import run_folder
 
     suffix = checked_suffix(picture)
     settings = demo_settings(seed, epochs)
@@ -71,7 +73,7 @@ def _train(settings: Sequence[Settings], runs: Path, quiet: bool) -> None:
             train(each, run_folder(runs, each), resume=True, progress=not quiet)
     except KeyboardInterrupt:
         typer.echo("osan: interrupted; the same command continues", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(interrupts.exit_code()) from None
     finally:
         torch.set_num_threads(threads)
 

@@ -12,13 +12,30 @@ from osan.cli.options import Data, Json, console, print_json
 
 def explain(
     run: Annotated[Path, typer.Argument(help="Folder of a finished run.")],
-    graph: Annotated[str, typer.Argument(help="SMILES string, or position in the test split.")],
+    graph: Annotated[
+        str | None, typer.Argument(help="SMILES string, or position in the test split; not with --page.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Draw into this .svg or .png file.")] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page about many graphs: choices and their effects.")
+    ] = None,
+    graphs: Annotated[int, typer.Option(min=1, help="With --page: number of test graphs.")] = 50,
     samples: Annotated[int, typer.Option(min=1, help="Number of perturbed samples.")] = 100,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Show how often each vertex or edge is chosen in each subgraph."""
+    """Show how often each vertex or edge is chosen in each subgraph, or write a page about many graphs."""
+    from osan.errors import OsanError
+
+    if (graph is None) == (page is None):
+        raise OsanError("explain: expected a graph or --page, got " + ("both" if page else "neither"))
+    if page is not None:
+        from osan.report.choice_page import write_choice_page
+
+        count = write_choice_page(run, page, graphs=graphs, samples=samples, data=data)
+        typer.echo(f"wrote {page} ({count} graphs of the test split)")
+        return
+    assert graph is not None
     from osan.report.drawing import save_picture
     from osan.report.frequencies import explain as frequencies_of
     from osan.report.frequencies import first_arcs

@@ -29,15 +29,19 @@ def predict(
     rejected: Annotated[
         Path | None, typer.Option(help="File for bad rows of a table (default: rejected.csv).")
     ] = None,
+    processes: Annotated[int, typer.Option(min=1, help="Processes for a table of molecules.")] = 1,
+    raw_cells: Annotated[
+        bool, typer.Option("--raw-cells", help="Write cells that are formulas as they are.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Predict the molecules of a table, one molecule, or the graphs of a file, with the spread over samples.
 
-    A table is written with prediction columns appended, graphs with their position in the file. Predictions
-    of a single molecule, and all with --json, are printed; then files are written only with --out and
-    --rejected.
+    A table is written with prediction columns appended, graphs with their position in the file. Tables may be
+    larger than the memory; the same command goes on where an earlier one was stopped. Predictions of a single
+    molecule, and all with --json, are printed; then files are written only with --out and --rejected.
     """
-    from osan.training.prediction import takes_molecules
+    from osan.training.prediction import check_molecules, takes_molecules
     from osan.training.run import load_model
 
     learner, settings, info = load_model(run)
@@ -45,8 +49,12 @@ def predict(
         if smiles is not None or rejected is not None:
             raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
         _predict_graphs(learner, given, out, as_json)
+    elif os.path.isfile(given) and not as_json:
+        check_molecules(info)
+        column = smiles or settings.data.smiles
+        _predict_file(run, given, column, out, rejected, processes, raw_cells)
     else:
-        _predict_molecules(learner, given, smiles or settings.data.smiles, out, rejected, as_json)
+        _print_molecules(learner, given, smiles or settings.data.smiles, out, rejected, as_json)
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
@@ -81,24 +89,53 @@ def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: boo
         typer.echo(f"wrote predictions of {len(rows)} graphs to {out}")
 
 
-def _predict_molecules(
+def _predict_file(
+    run: Path,
+    given: str,
+    column: str,
+    out: Path | None,
+    rejected: Path | None,
+    processes: int,
+    raw: bool,
+) -> None:
+    from osan.cli.options import progress_bar
+    from osan.training.streaming import Told, predict_file
+
+    out, rejected = out or Path("predictions.csv"), rejected or Path("rejected.csv")
+    _check_names(given, out, rejected)
+    with progress_bar() as bar:
+        shown = bar.add_task("rows", total=None)
+
+        def progress(told: Told) -> None:
+            bar.update(shown, completed=told.molecules + told.rejected)
+
+        told = predict_file(
+            run, Path(given), column, out, rejected, processes=processes, raw=raw, progress=progress
+        )
+    typer.echo(f"wrote predictions of {told.molecules} molecules to {out}")
+    if told.rejected:
+        typer.echo(
+            f"{told.rejected} rows cannot be used, see {rejected}; first: line {told.first_line}, "
+            f"{told.first_reason}",
+            err=True,
+        )
+
+
+def _print_molecules(
     learner: Learner, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
 ) -> None:
+    """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.molecules import write_rejected
     from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
-    from osan.training.columns import distinct
-    from osan.training.prediction import one_molecule, predict_table, write_predicted
+    from osan.training.columns import distinct, write_csv
+    from osan.training.prediction import decimal_commas, one_molecule, predict_table, printed_rows
 
     of_file = os.path.isfile(given)
     if of_file:
-        wanted = [column, *table_columns(learner.settings.data.descriptors)]
-        table = read_table(Path(given), wanted, whole=True)
-        if not as_json:
-            out, rejected = out or Path("predictions.csv"), rejected or Path("rejected.csv")
         _check_names(given, out, rejected)
-    else:
-        table = one_molecule(given, column)
+    wanted = [column, *table_columns(learner.settings.data.descriptors)]
+    table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
     predicted = predict_table(learner, table, column)
     bad = predicted.rejected
     if bad and not of_file:
@@ -106,7 +143,8 @@ def _predict_molecules(
             f"molecules: expected a file or a SMILES string, got {given[:80]!r} ({bad[0].reason})"
         )
     if out is not None:
-        write_predicted(out, predicted)
+        separator = "\t" if ".tsv" in out.name.lower() else ";" if table.decimal_comma else ","
+        write_csv(out, predicted.header, printed_rows(predicted, decimal_commas(table)), separator)
     if rejected is not None and bad:
         write_rejected(rejected, bad)
     if as_json:
@@ -114,17 +152,11 @@ def _predict_molecules(
         rows = [dict(zip(names, row, strict=True)) for row in predicted.rows]
         told = [{"line": each.line, "smiles": each.smiles, "reason": each.reason} for each in bad]
         print_json({"predictions": rows, "rejected": told})
-        return
-    if out is None:
+    elif out is not None:
+        typer.echo(f"wrote predictions of {len(predicted.values)} molecules to {out}")
+    else:
         for name, value in zip(predicted.columns, predicted.values[0], strict=True):
             typer.echo(f"{name} {value:.6g}")
-        return
-    typer.echo(f"wrote predictions of {len(predicted.values)} molecules to {out}")
-    if bad:
-        typer.echo(
-            f"{len(bad)} rows cannot be used, see {rejected}; first: line {bad[0].line}, {bad[0].reason}",
-            err=True,
-        )
 
 
 def _check_names(table: str, *written: Path | None) -> None:

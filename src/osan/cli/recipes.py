@@ -11,14 +11,18 @@ from osan.cli.options import Format, Formats, Json, console, print_json
 if TYPE_CHECKING:
     from osan.experiments.catalog import Recipe
 
-app = typer.Typer(help="List the paper's runs, or show one.", invoke_without_command=True)
+app = typer.Typer(
+    help="List the paper's runs, or show one.",
+    epilog="Next: osan recipes show KEY; osan train --recipe KEY; osan sweep TABLE for a whole table.",
+    invoke_without_command=True,
+)
 _HEADINGS = ("recipe", "paper", "metric", "tables")
 
 
 @app.callback()
 def list_recipes(
     context: typer.Context,
-    table: Annotated[str, typer.Option(help="Only recipes of this table, e.g. t_mol.")] = "all",
+    table: Annotated[str, typer.Option(help="Only recipes of this table, e.g. t_mol or 1a.")] = "all",
     only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
     format: Formats = Format.text,
     as_json: Json = False,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from osan.report.records import Group, Record
+    from osan.report.runs import Run
 
 
 _MAIN = ("run", "metric", "here", "paper", "runs", "difference")
@@ -56,7 +57,7 @@ def runs(
         raise OsanError("--against: expected settings, got single runs; leave out --each")
     if columns and (as_json or format is Format.csv):
         raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
-    everything = read_records(source)
+    everything = read_records(source, damaged=_warn)
     records = [record for record in everything if is_under(record.name, under)]
     if not records:
         raise OsanError(
@@ -68,6 +69,8 @@ def runs(
         groups = [group for group in group_records(everything, against) if is_under(group.name, under)]
     if out is not None:
         _draw(groups, out, suffix)
+        # The table, or JSON, goes to stdout alone, so that it can be piped.
+        typer.echo(f"wrote {out}", err=True)
     shown: Sequence[Record] | Sequence[Group] = records if each else groups
     if as_json:
         print_json([asdict(row) for row in shown])
@@ -85,6 +88,10 @@ def runs(
             typer.echo(latex_table(header, rows, left=_TEXT))
         else:
             _print(header, rows)
+
+
+def _warn(run: Run) -> None:
+    typer.echo(f"osan: {run.folder} is {run.error}", err=True)
 
 
 def _chosen(columns: str, known: list[str]) -> list[str]:
@@ -110,9 +117,9 @@ def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _draw(groups: Sequence[Group], path: Path, suffix: str) -> None:
+    from osan.files import write_bytes
     from osan.report.comparison import plot_comparison
     from osan.report.pictures import rendered
-    from osan.training.folder import write_bytes
 
     write_bytes(path, rendered(plot_comparison(groups), suffix))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from osan import interrupts
 from osan.cli.options import RUNS, Json, Runs, console, flag, print_json
 from osan.errors import OsanError
 
@@ -24,9 +25,11 @@ _STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
 def sweep(
     table: Annotated[
         str,
-        typer.Argument(help="Table of the paper (t_mol, exp, ...), 'all', or a plan (TOML or YAML file)."),
+        typer.Argument(help="Table of the paper (t_mol, exp, 6, ...), 'all', or a plan (TOML or YAML file)."),
     ],
-    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 0-4 (the default) or 0,3,7.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper).")
+    ] = None,
     only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of parallel runs (default: one per processor).")
@@ -89,9 +92,16 @@ def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tupl
             raise OsanError(f"--seeds, --only: expected a table, got {table}, which has its seeds and runs")
         return plan_jobs(read_plan(Path(table)), runs)
     with flag("only", "--only"), flag("seeds", "--seeds"):
-        recipes, wanted = find_recipes(table, only), parse_seeds(seeds or "0-4")
-    todo = missing_jobs([recipe.settings for recipe in recipes], wanted, runs)
-    return todo, len(recipes) * len(wanted) - len(todo)
+        recipes = find_recipes(table, only)
+        wanted = None if seeds is None else parse_seeds(seeds)
+    settings = [recipe.settings for recipe in recipes]
+    if wanted is not None:
+        todo = missing_jobs(settings, wanted, runs)
+        return todo, len(recipes) * len(wanted) - len(todo)
+    own = {recipe.key: recipe.runs for recipe in recipes}
+    todo = missing_jobs(settings, range(max(own.values())), runs)
+    todo = [job for job in todo if job.settings.seed < own[job.settings.name]]
+    return todo, sum(own.values()) - len(todo)
 
 
 def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:
@@ -102,7 +112,7 @@ def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Ev
             return _shown(events, total, quiet)
     except KeyboardInterrupt:
         typer.echo("osan: interrupted; the same command continues", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(interrupts.exit_code()) from None
 
 
 def _shown(events: Generator[Event], total: int, quiet: bool) -> list[Event]:

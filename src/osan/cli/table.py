@@ -10,7 +10,7 @@ from osan.cli.options import RUNS, Format, Formats, Json, Runs, console, print_j
 
 
 def table(
-    name: Annotated[str, typer.Argument(help="Table of the paper: t_mol, exp, zinc_pna, ...")],
+    name: Annotated[str, typer.Argument(help="Table of the paper, by label or number: t_mol, exp, 6, ...")],
     runs: Runs = RUNS,
     format: Formats = Format.text,
     paper_only: Annotated[

@@ -58,13 +58,12 @@ def theory(
 
 
 def _draw(path: Path) -> None:
-    from osan.files import written_whole
+    from osan.files import write_bytes
     from osan.report.pictures import checked_suffix, rendered
     from osan.wl.theory import draw_subgraph_tests
 
     suffix = checked_suffix(path)  # before the work
-    with written_whole(path) as temporary:
-        temporary.write_bytes(rendered(draw_subgraph_tests(), suffix))
+    write_bytes(path, rendered(draw_subgraph_tests(), suffix))
     typer.echo(f"wrote {path}")
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from osan import interrupts
 from osan.cli.options import RUNS, SPLIT_HELP, Data, Json, Runs, print_json
 from osan.errors import OsanError
 
@@ -52,7 +53,9 @@ def train(
     like_the_paper: Annotated[
         bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
     ] = False,
-    recipe: Annotated[str | None, typer.Option(help="Run of the paper (osan recipes).")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Run of the paper (osan recipes), or any key of that form.")
+    ] = None,
     settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, noise and the order of batches.")] = None,
@@ -124,8 +127,9 @@ def train(
     try:
         result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
     except KeyboardInterrupt:
-        sys.stderr.write(f"osan: interrupted; continue with: osan train --resume {quote(str(folder))}\n")
-        raise typer.Exit(130) from None
+        said = f"osan: {interrupts.word()}; continue with: osan train --resume {quote(str(folder))}\n"
+        sys.stderr.write(said)
+        raise typer.Exit(interrupts.exit_code()) from None
     if is_first_process():
         if wanted.data.split and os.path.isfile(wanted.data.split):
             split = read_json(folder / MODEL)["task"].get("split", "")
@@ -164,7 +168,7 @@ def _wanted(
             "--set selection.policy=..., selection.estimator=... or network.conv=..."
         )
     if recipe is not None:
-        return experiments.recipe(recipe).settings
+        return experiments.settings_named(recipe)
     if file is not None:
         return read_settings(file)
     if policy is None and subgraphs is not None:

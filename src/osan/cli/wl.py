@@ -18,7 +18,11 @@ if TYPE_CHECKING:
     from osan.graphs import Graph
     from osan.wl import CorpusRow, WLTest
 
-app = typer.Typer(help="Weisfeiler-Leman tests on your graphs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Weisfeiler-Leman tests on your graphs.",
+    epilog="Next: osan wl distinguish EhEG EwCW; --test oswl tells this pair apart, 1-WL does not.",
+    no_args_is_help=True,
+)
 
 TestName = Annotated[
     str,
@@ -107,12 +111,11 @@ def color(
             progress=follow(bar, str(chosen), rounds),
         )
     if out is not None:
-        from osan.files import written_whole
+        from osan.files import write_bytes
         from osan.report.pictures import rendered
         from osan.wl import draw
 
-        with written_whole(out) as temporary:
-            temporary.write_bytes(rendered(draw(graphs, coloring), suffix))
+        write_bytes(out, rendered(draw(graphs, coloring), suffix))
         if not as_json:
             typer.echo(f"wrote {out} (the first graphs if there are many)")
     if as_json:

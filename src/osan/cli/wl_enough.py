@@ -84,12 +84,11 @@ def enough(
             **settings,
         )
     if out is not None:
-        from osan.files import written_whole
+        from osan.files import write_bytes
         from osan.report.pictures import rendered
         from osan.wl import draw_enough
 
-        with written_whole(out) as temporary:
-            temporary.write_bytes(rendered(draw_enough(rows), suffix))
+        write_bytes(out, rendered(draw_enough(rows), suffix))
     print_json([row.__dict__ for row in rows]) if as_json else _print_rows(rows)
 
 

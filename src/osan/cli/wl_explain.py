@@ -67,9 +67,8 @@ def explain(
         typer.echo(f"{chosen}: not separated")
         raise typer.Exit(1)
     if out is not None:
-        from osan.files import written_whole
+        from osan.files import write_bytes
         from osan.report.pictures import rendered
 
-        with written_whole(out) as temporary:
-            temporary.write_bytes(rendered(draw_certificate(certificate), suffix))
+        write_bytes(out, rendered(draw_certificate(certificate), suffix))
     typer.echo(str(certificate))

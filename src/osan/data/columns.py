@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load, save
 from torch import Tensor
 
 from osan.data.published.paths import Folder, cache_root
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import read_bytes, sealed, unsealed, write_bytes
 
 
 def cached_columns(digest: Any, rows: int, make: Callable[[], Tensor], cache: Folder = None) -> Tensor:
@@ -32,16 +33,12 @@ def cached_columns(digest: Any, rows: int, make: Callable[[], Tensor], cache: Fo
     path = Path(cache_root(cache)) / "structure" / f"{digest.hexdigest()[:32]}.safetensors"
     if path.is_file():
         try:
-            tensor = load_file(path)["columns"]
+            tensor = load(unsealed(read_bytes(path)) or b"")["columns"]
             if len(tensor) == rows:
                 return tensor
-        except (SafetensorError, OSError, LookupError):
+        except (SafetensorError, OsanError, LookupError):
             pass  # damaged: it is made again
     made = make().contiguous()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as temporary:
-            temporary.write_bytes(save({"columns": made}))
-    except (OSError, OsanError):
-        pass  # a cache that cannot be written costs time, not the run
+    with suppress(OsanError):  # a cache that cannot be written costs time, not the run
+        write_bytes(path, sealed(save({"columns": made})))
     return made

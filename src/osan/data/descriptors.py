@@ -32,6 +32,7 @@ def describe(
     names: Sequence[str],
     columns: Mapping[str, Sequence[float]] | None = None,
     cache: Folder = None,
+    keep: bool = True,
 ) -> Tensor:
     """The named descriptors of molecules, side by side; what RDKit cannot compute is NaN.
 
@@ -44,8 +45,8 @@ def describe(
         of their numbers come first and fingerprints last, whatever the order of the names.
     columns
         The numbers of each column that is named, one per molecule.
-    cache
-        The folder of the cache: RDKit takes some milliseconds for a molecule.
+    cache, keep
+        The folder of the cache, and whether to use it: RDKit takes some milliseconds for a molecule.
 
     Returns
     -------
@@ -62,7 +63,7 @@ def describe(
     parts = []
     for name in in_order(names):
         if name == "rdkit2d" or is_fingerprint(name):
-            parts.append(_computed(smiles, name, cache))
+            parts.append(_computed(smiles, name, cache, keep))
         elif columns is None or name not in columns:
             raise OsanError(f"descriptors: expected rdkit2d, morgan:N or a column of the table, got {name!r}")
         else:
@@ -119,7 +120,7 @@ def statistics(columns: Tensor) -> tuple[Tensor, Tensor]:
     return mean.float(), torch.where(std > 1e-9 * (1 + mean.abs()), std, 1.0).float()
 
 
-def _computed(smiles: Sequence[str], name: str, cache: Folder) -> Tensor:
+def _computed(smiles: Sequence[str], name: str, cache: Folder, keep: bool) -> Tensor:
     """The columns of one kind, from the cache if they are there for the same molecules."""
     kit = rdkit("descriptors")
     make: Callable[[Any], Any]
@@ -142,7 +143,7 @@ def _computed(smiles: Sequence[str], name: str, cache: Folder) -> Tensor:
         return torch.tensor(np.asarray(rows, dtype=np.float64)).float()
 
     digest = hashlib.sha256("\0".join((kit.__version__, *wanted, *smiles)).encode())
-    return cached_columns(digest, len(smiles), all_rows, cache)
+    return cached_columns(digest, len(smiles), all_rows, cache) if keep else all_rows()
 
 
 def _rdkit2d() -> tuple[list[str], list[Any]]:

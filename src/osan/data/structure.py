@@ -17,7 +17,7 @@ from osan.data.published.paths import Folder
 from osan.data.task import Task
 
 # Part of the key of cached columns: a new number makes old ones unused.
-_VERSION = "1"
+_VERSION = "2"
 
 
 def with_structure(

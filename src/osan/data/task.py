@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -96,7 +97,7 @@ class Task:
     num_targets
         Width of the network's output: the number of targets, or of classes for ``"multiclass"``.
     metric
-        ``"mae"``, ``"rmse"``, ``"accuracy"`` or ``"rocauc"``.
+        One of :data:`osan.data.METRICS`.
     vertex_features, edge_features
         Describe the columns of ``x`` and ``edge_attr``; ``None`` if there are no edge features.
     normalization
@@ -135,7 +136,7 @@ class Task:
         check_metric(self.metric, self.kind)
 
     @property
-    def direction(self) -> str:
+    def direction(self) -> Literal["min", "max"]:
         """``"min"`` if a smaller metric is better, else ``"max"``."""
         return METRICS[self.metric].direction
 

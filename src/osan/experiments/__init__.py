@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from osan.experiments.catalog import Recipe, find_recipes, recipe, recipes
     from osan.experiments.cluster import run_on_ray
     from osan.experiments.demo import demo_settings
-    from osan.experiments.figures import PaperRow, paper_rows, table_name, tables
+    from osan.experiments.figures import PaperRow, paper_rows, table_name, table_numbers, tables
     from osan.experiments.plans import PlanGroup, plan_jobs, read_plan
     from osan.experiments.protocols import default_settings, key_of, settings_for, settings_named
     from osan.experiments.sweep import Event, Job, missing_jobs, parse_seeds, run_locally
@@ -35,6 +35,7 @@ __all__ = [
     "settings_for",
     "settings_named",
     "table_name",
+    "table_numbers",
     "tables",
 ]
 
@@ -45,7 +46,7 @@ __getattr__, __dir__ = attach(
         "catalog": ["Recipe", "find_recipes", "recipe", "recipes"],
         "cluster": ["run_on_ray"],
         "demo": ["demo_settings"],
-        "figures": ["PaperRow", "paper_rows", "table_name", "tables"],
+        "figures": ["PaperRow", "paper_rows", "table_name", "table_numbers", "tables"],
         "plans": ["PlanGroup", "plan_jobs", "read_plan"],
         "protocols": ["default_settings", "key_of", "settings_for", "settings_named"],
         "sweep": ["Event", "Job", "missing_jobs", "parse_seeds", "run_locally"],

@@ -10,6 +10,8 @@ from importlib.resources import files
 
 from osan.errors import OsanError
 
+# The numbers that the paper prints over its tables, in their order; two tables have two parts.
+_NUMBERS = ("1a", "1b", "2a", "2b", *(str(i) for i in range(3, 16)))
 # Methods that the authors ran; all others are quoted from other papers.
 _RUN = ("Baseline", "Random", "I-MLE", "ESAN")
 
@@ -71,20 +73,30 @@ def tables() -> dict[str, list[PaperRow]]:
     return out
 
 
-def table_name(name: str) -> str:
-    """The full label of one of the paper's tables; ``tab:`` may be left out.
+def table_numbers() -> dict[str, str]:
+    """The label of each of the paper's tables by its number in the paper.
 
-    >>> table_name("exp"), table_name("t_mol")
-    ('tab:exp', 't_mol')
+    >>> table_numbers()["1a"], table_numbers()["15"]
+    ('t_mol', 'tab:molbace_method')
+    """
+    return dict(zip(_NUMBERS, tables(), strict=True))
+
+
+def table_name(name: str) -> str:
+    """The full label of one of the paper's tables, by its label or its number; ``tab:`` may be left out.
+
+    >>> table_name("exp"), table_name("t_mol"), table_name("1b")
+    ('tab:exp', 't_mol', 't_al')
     >>> table_name("t_mole")
     Traceback (most recent call last):
     ...
     osan.errors.OsanError: unknown table 't_mole'; did you mean 't_mol'?
     """
     known = list(tables())
-    for candidate in (name, f"tab:{name}"):
+    for candidate in (name, f"tab:{name}", table_numbers().get(name.lower())):
         if candidate in known:
             return candidate
     close = get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"the paper has {', '.join(known)}"
+    both = (f"{label} ({number})" for number, label in table_numbers().items())
+    hint = f"did you mean {close[0]!r}?" if close else f"the paper has {', '.join(both)}"
     raise OsanError(f"unknown table {name!r}; {hint}")

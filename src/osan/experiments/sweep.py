@@ -17,6 +17,8 @@ from osan.experiments import worker
 from osan.training.folder import FAILED, METRICS, RESULT, read_json, run_folder, write_json
 from osan.training.settings import Settings
 
+# More runs than anyone does.
+_MOST_SEEDS = 10**6
 State = Literal["started", "running", "finished", "failed", "interrupted"]
 
 
@@ -58,8 +60,12 @@ def parse_seeds(text: str) -> list[int]:
         first, dash, last = part.strip().partition("-")
         if not (first.isdecimal() and (last.isdecimal() if dash else not last)):
             raise OsanError(f"seeds: expected numbers and ranges such as 0-4 or 0,3,7, got {text!r}")
+        if max(len(first), len(last)) > 19:
+            raise OsanError(f"seeds: expected numbers of at most 19 digits, got {part.strip()[:40]!r}")
         if dash and int(last) < int(first):
             raise OsanError(f"seeds: expected ranges from low to high, got {part.strip()!r}")
+        if int(last or first) - int(first) + len(seeds) >= _MOST_SEEDS:
+            raise OsanError(f"seeds: expected at most {_MOST_SEEDS}, got {text[:40]!r}")
         seeds.update(range(int(first), int(last or first) + 1))
     return sorted(seeds)
 

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from osan.errors import OsanError, one_line
-from osan.training.folder import FAILED, locked, write_json
+from osan.locks import locked
+from osan.training.folder import FAILED, write_json
 from osan.training.settings import Settings, validated
 
 FINISHED, FAILURE, INTERRUPTED = 0, 3, 130
@@ -88,7 +89,7 @@ def _free(folder: Path) -> bool:
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         try:
-            with locked(folder):
+            with locked(folder, "training"):
                 return True
         except OsanError:
             time.sleep(0.2)

@@ -7,6 +7,7 @@ from numbers import Integral
 
 import numpy as np
 
+from osan.arguments import integer
 from osan.errors import OsanError
 from osan.graphs.base import as_base
 from osan.graphs.convert import GraphLike
@@ -91,8 +92,8 @@ def cfi_pair(
     if isinstance(base, Integral):
         import networkx as nx
 
-        if base < 1:
-            raise OsanError(f"k: expected at least 1, got {base}")
+        # Vertex clouds double with k.
+        integer(base, "k", least=1, most=64)
         names = (f"G_{base}", f"H_{base}")
         base = nx.complete_graph(int(base) + 1)
     over = as_base(base)

@@ -74,7 +74,10 @@ def from_edge_list(
     >>> from_edge_list([(3, 1)], 4).edges.tolist()
     [[3, 1]]
     """
-    rows = [tuple(edge) for edge in edges]
+    try:
+        rows = [tuple(edge) for edge in edges]
+    except TypeError:
+        raise OsanError("edges: expected pairs (u, v), got something that is none") from None
     for i, row in enumerate(rows):
         if len(row) not in (2, 3):
             raise OsanError(f"edge {i}: expected (u, v) or (u, v, label), got {row!r}")

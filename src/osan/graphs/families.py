@@ -6,8 +6,12 @@ from itertools import product
 
 import numpy as np
 
+from osan.arguments import integer
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
+
+# Longer cycles are mistakes.
+_MOST = 10**8
 
 
 def csl(n: int, s: int) -> Graph:
@@ -19,6 +23,8 @@ def csl(n: int, s: int) -> Graph:
     >>> csl(41, 2)
     Graph('CSL(41, 2)', num_vertices=41, num_edges=82)
     """
+    integer(n, "n", most=_MOST)
+    integer(s, "s")
     if not 2 <= s <= n - 2 or 2 * s == n:
         raise OsanError(f"CSL(n, s): expected 2 <= s <= n - 2 and 2 s != n, got n = {n}, s = {s}")
     ring = np.arange(n)
@@ -58,8 +64,7 @@ def cycle_pair(n: int) -> tuple[Graph, Graph]:
     >>> cycle_pair(3)
     (Graph('C_6', num_vertices=6, num_edges=6), Graph('2 C_3', num_vertices=6, num_edges=6))
     """
-    if n < 3:
-        raise OsanError(f"n: expected at least 3, got {n}")
+    integer(n, "n", least=3, most=_MOST)
     two = np.concatenate([_cycle(n), n + _cycle(n)])
     return Graph(2 * n, _cycle(2 * n), name=f"C_{2 * n}"), Graph(2 * n, two, name=f"2 C_{n}")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, get_args
 
 from osan.errors import OsanError
-from osan.files import decode, read_bytes, written_whole
+from osan.files import decode, read_bytes, write_bytes
 from osan.graphs.graph import Graph
 from osan.graphs.graph6 import decode_lines, encode_graph6
 from osan.graphs.networkx import parse_gml, parse_graphml
@@ -62,7 +63,7 @@ def read_graphs(path: str | Path, *, format: Format | None = None, directed: boo
     OsanError
         With the file, the line and what was expected there.
     """
-    return _read(Path(path), format, directed)[0]
+    return _read(_path(path), format, directed)[0]
 
 
 def read_pairs(
@@ -104,8 +105,13 @@ def write_graphs(path: str | Path, graphs: Iterable[Graph]) -> None:
     content = "".join(encode_graph6(graph) + "\n" for graph in graphs).encode()
     if path.suffix == ".gz":
         content = gzip.compress(content, mtime=0)
-    with written_whole(path) as temporary:
-        temporary.write_bytes(content)
+    write_bytes(path, content)
+
+
+def _path(path: str | Path) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise OsanError(f"path: expected the name of a file, got {path!r}")
+    return Path(path)
 
 
 def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph], list[Pair] | None]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from operator import index
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from osan.arguments import integer
 from osan.errors import OsanError
 
 IntArray = npt.NDArray[np.int64]
@@ -76,15 +76,16 @@ class Graph:
         >>> Graph(3, [(0, 1)], vertex_labels="abc").permuted([2, 0, 1]).vertex_labels
         ('b', 'c', 'a')
         """
-        perm = np.asarray(order)
+        try:
+            perm = np.asarray(order)
+        except ValueError:  # rows of different lengths
+            perm = np.empty(())
         if (
             perm.shape != (self.num_vertices,)
             or (perm.size and not np.issubdtype(perm.dtype, np.integer))
             or (np.sort(perm) != np.arange(self.num_vertices)).any()
         ):
-            raise OsanError(
-                f"order: expected a permutation of 0 to {self.num_vertices - 1}, got {list(order)}"
-            )
+            raise OsanError(f"order: expected a permutation of 0 to {self.num_vertices - 1}, got {order!r}")
         perm = perm.astype(np.int64)
         labels = self.vertex_labels
         if labels is not None:
@@ -110,14 +111,17 @@ class Graph:
         return f"Graph({', '.join(parts)})"
 
 
+def require_graph(value: object) -> None:
+    """Raise unless a value is a :class:`Graph`."""
+    if not isinstance(value, Graph):
+        raise OsanError(
+            f"graph: expected an osan Graph, got {type(value).__name__}; see osan.graphs.as_graph"
+        )
+
+
 def _checked_size(num_vertices: Any, where: str) -> int:
-    try:
-        size = index(num_vertices)
-    except TypeError:
-        raise OsanError(f"{where}: num_vertices: expected an integer, got {num_vertices!r}") from None
-    if size < 0:
-        raise OsanError(f"{where}: num_vertices: expected at least 0, got {size}")
-    return size
+    # Vertices are numbered in 32 bits where many are stored.
+    return integer(num_vertices, f"{where}: num_vertices", least=0, most=2**31 - 1)
 
 
 def _checked_edges(edges: Iterable[Any] | npt.ArrayLike, num_vertices: int, where: str) -> IntArray:

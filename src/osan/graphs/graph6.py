@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from osan.errors import OsanError
-from osan.graphs.graph import Graph, IntArray
+from osan.graphs.graph import Graph, IntArray, require_graph
 from osan.graphs.lines import ByteLine
 
 _ALPHABET = bytes(range(63, 127))
@@ -42,6 +42,8 @@ def decode_graph6(text: str | bytes) -> Graph:
     >>> decode_graph6("DQc").edges.tolist()
     [[0, 2], [1, 3], [0, 4], [3, 4]]
     """
+    if not isinstance(text, str | bytes | bytearray):
+        raise OsanError(f"graph6 text: expected text, got {type(text).__name__}")
     line = text.encode(errors="surrogatepass") if isinstance(text, str) else bytes(text)
     graphs = decode_lines([(1, line.strip())], "graph6 text")
     if not graphs:
@@ -96,6 +98,7 @@ def encode_graph6(graph: Graph) -> str:
     >>> encode_graph6(Graph(2, [(0, 1), (1, 1)]))
     ':Af'
     """
+    require_graph(graph)
     if graph.vertex_labels is not None or graph.edge_labels is not None:
         raise OsanError(
             f"graph: expected no labels, which graph6 cannot hold, got {graph!r}; use graph.without_labels()"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from osan.errors import OsanError
 from osan.extras import rdkit
 from osan.graphs.graph import Graph
+from osan.graphs.smiles import SmilesGuard
 
 
 def from_smiles(smiles: str, name: str = "") -> Graph:
@@ -19,6 +20,12 @@ def from_smiles(smiles: str, name: str = "") -> Graph:
     kit = rdkit("reading SMILES")
     if not isinstance(smiles, str) or not smiles.strip():
         raise OsanError(f"smiles: expected a SMILES string, got {smiles!r}")
+    with SmilesGuard() as guard:
+        reason = guard.problem(smiles)
+    if reason:
+        raise OsanError(
+            f"smiles: expected a SMILES string that RDKit reads, got {smiles[:40]!r}... ({reason})"
+        )
     with kit.rdBase.BlockLogs():
         molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:

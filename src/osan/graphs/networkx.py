@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osan.errors import OsanError
-from osan.graphs.graph import Graph, IntArray
+from osan.graphs.graph import Graph, IntArray, require_graph
 from osan.memory import require_free
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def from_networkx(graph: nx.Graph) -> Graph:
     >>> from_networkx(path).vertex_labels
     (None, 7, None)
     """
+    if not hasattr(graph, "is_multigraph"):
+        raise OsanError(f"graph: expected a networkx graph, got {type(graph).__name__}")
     position = {node: i for i, node in enumerate(graph)}
     edges, attributes = (_listed if graph.is_multigraph() else _adjacent)(graph, position)
     return Graph(
@@ -86,6 +88,7 @@ def to_networkx(graph: Graph) -> nx.Graph:
     """
     import networkx as nx
 
+    require_graph(graph)
     require_free(
         _BYTES_PER_VERTEX * (graph.num_vertices + 2 * graph.num_edges),
         f"{graph!r} as a networkx graph",

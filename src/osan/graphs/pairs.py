@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -29,6 +29,8 @@ def all_pairs(graphs: Sequence[Graph], category: str = "") -> list[Pair]:
     >>> [pair.name for pair in all_pairs([Graph(1), Graph(2), Graph(3)])]
     ['0-1', '0-2', '1-2']
     """
+    if not isinstance(graphs, Iterable):
+        raise OsanError(f"graphs: expected a list of graphs, got {type(graphs).__name__}")
     return [
         Pair(a, b, category, name=f"{i}-{j}") for (i, a), (j, b) in combinations(list(enumerate(graphs)), 2)
     ]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from osan.errors import OsanError
 from osan.graphs.arcs import arc_without_reverse
-from osan.graphs.graph import Graph, IntArray
+from osan.graphs.graph import Graph, IntArray, require_graph
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -43,6 +43,8 @@ def from_pyg(data: Data, directed: bool | None = None) -> Graph:
     >>> from_pyg(data), from_pyg(data).vertex_labels
     (Graph(num_vertices=2, num_edges=1, vertex labels), (6, 8))
     """
+    if not hasattr(data, "edge_index"):
+        raise OsanError(f"graph: expected a torch_geometric Data, got {type(data).__name__}")
     arcs = _arcs(data)
     vertices = data.num_nodes
     if vertices is None:
@@ -87,6 +89,7 @@ def to_pyg(graph: Graph) -> Data:
     >>> data.x.tolist(), data.vertex_label_names, data.edge_index.tolist()
     ([[0], [0], [1]], ('C', 'O'), [[0, 1, 1, 2], [1, 2, 0, 1]])
     """
+    require_graph(graph)
     import torch
     from torch_geometric.data import Data
 

@@ -8,6 +8,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 
+from osan.arguments import integer
 from osan.errors import OsanError
 from osan.graphs.graph import Graph
 from osan.graphs.networkx import from_networkx
@@ -32,16 +33,16 @@ def all_graphs(n: int, connected: Iterable[Graph] = ()) -> list[Graph]:
     >>> [len(all_graphs(n)) for n in range(8)]
     [1, 1, 2, 4, 11, 34, 156, 1044]
     """
-    if n < 0:
-        raise OsanError(f"n: expected at least 0, got {n}")
+    integer(n, "n", least=0)
     if n <= ATLAS:
         return [graph for graph, _ in _atlas() if graph.num_vertices == n]
-    parts: dict[int, list[Graph]] = {size: [] for size in range(1, n + 1)}
+    given = list(connected)
+    parts: dict[int, list[Graph]] = {size: [] for size in range(1, min(n, ATLAS + len(given) + 1) + 1)}
     for graph, is_connected in _atlas():
         if is_connected:
             parts[graph.num_vertices].append(graph)
-    for graph in connected:
-        if ATLAS < graph.num_vertices <= n:
+    for graph in given:
+        if graph.num_vertices > ATLAS and graph.num_vertices in parts:
             parts[graph.num_vertices].append(graph)
     missing = next((size for size in parts if not parts[size]), None)
     if missing is not None:

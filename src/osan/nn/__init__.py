@@ -22,6 +22,7 @@ from osan.nn.data_driven import DataDrivenOSAN
 from osan.nn.descriptors import Descriptors
 from osan.nn.dss import SharingStack, dss_network
 from osan.nn.encoders import Categorical, Constant, Numerical
+from osan.nn.explainer import Explainable, SelectionExplainer
 from osan.nn.fixed_bags import FixedBags, brings_bags, remember
 from osan.nn.layers import LAYERS, make_layer
 from osan.nn.mlp import MLP
@@ -53,6 +54,7 @@ __all__ = [
     "Descriptors",
     "EgoNetwork",
     "Encoding",
+    "Explainable",
     "FixedBags",
     "InitialFeatures",
     "Normalized",
@@ -61,6 +63,7 @@ __all__ = [
     "Output",
     "Pool",
     "Prior",
+    "SelectionExplainer",
     "SharingStack",
     "Stack",
     "Upstream",

@@ -249,15 +249,20 @@ class DataDrivenOSAN(nn.Module):
         -------
         Explanation
             A PyG explanation of the batch with ``frequency`` of shape ``[vertices, m]`` or ``[edges, m]``,
-            its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, and the ``weights``.
+            its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, and the ``weights``. For policies
+            of vertices ``edge_mask`` is the share of subgraphs with both ends of an edge or, where vertices
+            are marked, with one of them.
         """
         weights, selected = self.draw(batch, samples)
-        frequency = torch.stack([inclusion(one.choice) for one in selected]).to(weights.dtype).mean(0)
-        masks = (
-            {"edge_mask": frequency.mean(1)}
-            if self.policy.weighs_edges
-            else {"node_mask": frequency.mean(1, keepdim=True)}
-        )
+        chosen = [inclusion(one.choice).to(weights.dtype) for one in selected]
+        frequency = torch.stack(chosen).mean(0)
+        if self.policy.weighs_edges:
+            masks = {"edge_mask": frequency.mean(1)}
+        else:
+            joined = torch.maximum if self.policy.operation == "mark" else torch.minimum
+            u, v = batch.edge_index
+            edges = torch.stack([joined(one[u], one[v]).mean(1) for one in chosen]).mean(0)
+            masks = {"node_mask": frequency.mean(1, keepdim=True), "edge_mask": edges}
         kept = {name: batch[name] for name in ("x", "edge_index", "edge_attr", "batch") if name in batch}
         explanation = Explanation(**kept, **masks, frequency=frequency, weights=weights)
         explanation.num_nodes = batch.num_nodes

@@ -16,9 +16,12 @@ from osan.nn.encoders import encoded_vertices
 
 
 class Encoding(Module):
-    """Structural encodings of the vertices, batch-normed and mapped to a width.
+    r"""Structural encodings of the vertices, batch-normed, compressed and mapped to a width.
 
-    The signs of Laplacian eigenvectors are arbitrary, so training flips them at random.
+    .. math:: W \operatorname{arsinh}(z) + b, \quad z_i = (c_i - \mu_i) / \sigma_i
+
+    which is linear near 0 and logarithmic far from it. The signs of Laplacian eigenvectors are arbitrary, so
+    training flips them at random.
 
     Parameters
     ----------
@@ -51,7 +54,9 @@ class Encoding(Module):
         if self.training and any(self.signed):
             flipped = flip_signs(columns, *graph_index(batch))
             columns = torch.where(torch.tensor(self.signed, device=columns.device), flipped, columns)
-        return self.linear(self.norm(columns.to(self.linear.weight.dtype)))
+        scaled = self.norm(columns.to(self.linear.weight.dtype))
+        # Numbers of walks grow exponentially: new graphs may lie far outside of what training has seen.
+        return self.linear(torch.asinh(scaled))
 
     def extra_repr(self) -> str:
         return ", ".join(self.names)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _PALE, _FULL = 0.35, 1.0
 
 
+def has_curve(run: Run) -> bool:
+    """Whether a run has recorded an epoch and its validation metric."""
+    return bool(run.metrics.get("epoch")) and any(name.startswith("val_") for name in run.metrics)
+
+
 def validation_column(run: Run) -> str:
     """The column of ``metrics.csv`` that selects the best epoch."""
     names = [name for name in run.metrics if name.startswith("val_")]
@@ -43,7 +48,7 @@ def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
     """
     from matplotlib.figure import Figure
 
-    drawn = {name: [run for run in runs if run.metrics.get("epoch")] for name, runs in groups.items()}
+    drawn = {name: [run for run in runs if has_curve(run)] for name, runs in groups.items()}
     drawn = {name: runs for name, runs in drawn.items() if runs}
     if not drawn:
         raise OsanError("groups: expected a run with at least one epoch, got none")

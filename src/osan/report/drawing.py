@@ -9,12 +9,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
+from osan.files import write_bytes
 from osan.report.frequencies import Frequencies, first_arcs
 from osan.report.molecule import draw_molecule, is_molecule
 from osan.report.palette import shade
 from osan.report.pictures import checked_suffix, rendered
 from osan.report.text import title
-from osan.training.folder import write_bytes
 
 
 def save_picture(found: Frequencies, path: Path) -> None:

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from osan.data import flatten
 from osan.errors import OsanError
 from osan.extras import rdkit
+from osan.graphs.smiles import SmilesGuard
 from osan.selection import Policy
 from osan.training.prediction import takes_molecules
 from osan.training.run import load_model
@@ -134,6 +135,10 @@ def _molecule(smiles: str, info: TaskInfo) -> Data:
             f"features of molecules, got {smiles!r}"
         )
     kit = rdkit("reading SMILES")
+    with SmilesGuard() as guard:
+        reason = guard.problem(smiles)
+    if reason:
+        raise OsanError(f"graph: expected SMILES that RDKit reads, got {smiles[:40]!r}... ({reason})")
     with kit.rdBase.BlockLogs():
         molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:

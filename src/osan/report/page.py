@@ -13,11 +13,12 @@ from osan import __version__
 from osan.errors import OsanError
 from osan.experiments.catalog import recipes
 from osan.experiments.figures import tables
-from osan.report.curves import plot_curves
+from osan.files import write_bytes
+from osan.report.curves import has_curve, plot_curves
 from osan.report.pictures import svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
-from osan.training.folder import ENVIRONMENT, read_json, write_bytes
+from osan.training.folder import ENVIRONMENT, read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -185,7 +186,7 @@ def _other_row(name: str, some: Sequence[Run], summary: Summary | None) -> list[
 
 
 def _curves(groups: Mapping[str, Sequence[Run]], title: str) -> Picture | None:
-    if not any(run.metrics.get("epoch") for some in groups.values() for run in some):
+    if not any(has_curve(run) for some in groups.values() for run in some):
         return None
     return Picture(_image(plot_curves(groups, title)), f"Learning curves: {title}")
 
@@ -226,7 +227,12 @@ def _environments(found: Sequence[Run]) -> list[str]:
     for run in found:
         path = run.folder / ENVIRONMENT
         if path.is_file():
-            content = read_json(path)
-            versions = ", ".join(f"{name} {number}" for name, number in content.get("versions", {}).items())
+            try:
+                content = read_json(path)
+            except OsanError:  # it says nothing about the results
+                continue
+            known = content.get("versions")
+            pairs = known.items() if isinstance(known, dict) else ()
+            versions = ", ".join(f"{name} {number}" for name, number in pairs)
             seen[f"{versions}; {content.get('platform', '')}; threads {content.get('threads', '?')}"] = None
     return list(seen)

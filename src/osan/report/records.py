@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import fmean, median
@@ -84,7 +85,7 @@ def record_of(run: Run) -> Record | None:
         return None
     predictions, times = run.folder / PREDICTIONS, run.metrics.get("seconds", [])
     gradients = run.metrics.get("gradients", [])
-    lines = predictions.read_text(encoding="utf-8").count("\n") if predictions.is_file() else 0
+    lines = predictions.read_bytes().count(b"\n") if predictions.is_file() else 0
     return Record(
         name=result.key,
         seed=result.seed,
@@ -94,20 +95,32 @@ def record_of(run: Run) -> Record | None:
         validation=result.validation,
         best_test=result.best_test,
         separate=result.separate,
-        gradients=round(fmean(gradients), 4) if gradients else None,
+        gradients=_rounded(fmean, gradients),
         epochs=result.epochs,
         best_epoch=result.best_epoch,
-        epoch_seconds=round(median(times), 4) if times else None,
+        epoch_seconds=_rounded(median, times),
         test_graphs=lines - 1 if lines else None,
         test_seconds=median(result.test_seconds) if result.test_seconds else None,
     )
 
 
-def read_records(path: str | Path) -> list[Record]:
-    """Read the records of a folder of runs, or of a CSV file written by :func:`to_csv`."""
+def _rounded(mean: Callable[[Sequence[float]], float], values: Sequence[float]) -> float | None:
+    known = [value for value in values if math.isfinite(value)]
+    return round(mean(known), 4) if known else None
+
+
+def read_records(path: str | Path, damaged: Callable[[Run], None] = lambda run: None) -> list[Record]:
+    """Read the records of a folder of runs, or of a CSV file written by :func:`to_csv`.
+
+    ``damaged`` is called with each run that has a damaged file.
+    """
     path = Path(path)
     if not path.is_file():
-        found = (record_of(run) for run in find_runs(path))
+        runs = find_runs(path)
+        for run in runs:
+            if run.damaged:
+                damaged(run)
+        found = (record_of(run) for run in runs)
         return [record for record in found if record is not None]
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -115,11 +128,13 @@ def read_records(path: str | Path) -> list[Record]:
         raise OsanError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     reader = csv.DictReader(lines)
     wanted = [field.name for field in fields(Record)]
-    if reader.fieldnames != wanted:
-        raise OsanError(
-            f"{path}: expected the columns {', '.join(wanted)}, got {', '.join(reader.fieldnames or [])}"
-        )
-    return [_parsed(line, f"{path}, line {reader.line_num}") for line in reader]
+    try:
+        if reader.fieldnames != wanted:
+            names = ", ".join(reader.fieldnames or [])[:200]
+            raise OsanError(f"{path}: expected the columns {', '.join(wanted)}, got {names}")
+        return [_parsed(line, f"{path}, line {reader.line_num}") for line in reader]
+    except csv.Error as error:
+        raise OsanError(f"{path}, line {reader.line_num}: broken CSV ({error})") from error
 
 
 def to_csv(rows: Sequence[Record] | Sequence[Group]) -> str:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from statistics import fmean, stdev
 
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 from osan.training.folder import (
     FAILED,
     METRICS,
@@ -26,12 +26,16 @@ from osan.training.settings import Settings
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder: finished (with ``result``), failed (with ``error``), or unfinished."""
+    """A run folder: finished (with ``result``), failed or damaged (with ``error``), or unfinished.
+
+    The settings of a damaged run may be unreadable; then only their name and seed count.
+    """
 
     folder: Path
     settings: Settings
     result: Result | None
     error: str = ""
+    damaged: bool = False
 
     @property
     def repeat(self) -> int:
@@ -40,11 +44,11 @@ class Run:
 
     @cached_property
     def metrics(self) -> dict[str, list[float]]:
-        """The columns of ``metrics.csv``; an incomplete last line is skipped, an empty cell is NaN."""
+        """The columns of ``metrics.csv``; incomplete lines are skipped, a cell without a number is NaN."""
         try:
-            with (self.folder / METRICS).open(encoding="utf-8", newline="") as stream:
+            with (self.folder / METRICS).open(encoding="utf-8", errors="replace", newline="") as stream:
                 header, *lines = [line for line in csv.reader(stream) if line] or [[]]
-        except FileNotFoundError:
+        except (OSError, csv.Error):
             return {}
         rows = [line for line in lines if len(line) == len(header)]
         return {name: [_number(row[i]) for row in rows] for i, name in enumerate(header)}
@@ -53,17 +57,19 @@ class Run:
 def find_runs(runs: str | Path, under: str = "") -> list[Run]:
     """All runs below the folder ``runs``, sorted by name and seed; names begin with ``under``.
 
+    A run with a damaged file has ``damaged`` set, and the reason as its ``error``.
+
     Raises
     ------
     OsanError
-        If the folder does not exist or a file in it is damaged.
+        If the folder does not exist.
     """
     runs = Path(runs)
     if not runs.is_dir():
         raise OsanError(
             f"runs: expected a folder of runs (osan train and osan sweep make it), got {str(runs)!r}"
         )
-    found = [read_run(path.parent) for path in runs.glob(f"**/seed-*/{SETTINGS}")]
+    found = [read_run(path.parent, runs) for path in runs.glob(f"**/seed-*/{SETTINGS}")]
     chosen = [run for run in found if is_under(run.settings.name, under)]
     return sorted(chosen, key=lambda run: (run.settings.name, run.settings.seed))
 
@@ -77,17 +83,33 @@ def is_under(name: str, under: str) -> bool:
     return not under or (name + "/").startswith(under.rstrip("/") + "/")
 
 
-def read_run(folder: Path) -> Run:
-    """Read the run in a folder."""
-    error = str(read_json(folder / FAILED).get("error", "")) if (folder / FAILED).is_file() else ""
-    result = read_result(folder) if (folder / RESULT).is_file() else None
-    return Run(folder, settings_of(folder), result, "" if result else error)
+def read_run(folder: Path, runs: Path | None = None) -> Run:
+    """Read the run in a folder; a damaged one is named after its folder below ``runs``."""
+    try:
+        error = str(read_json(folder / FAILED).get("error", "")) if (folder / FAILED).is_file() else ""
+        result = read_result(folder) if (folder / RESULT).is_file() else None
+        return Run(folder, settings_of(folder), result, "" if result else error)
+    except (OsanError, OSError) as error:
+        return Run(folder, _stand_in(folder, runs), None, f"damaged: {one_line(error)}", damaged=True)
+
+
+def _stand_in(folder: Path, runs: Path | None) -> Settings:
+    """Settings with the name and the seed that a folder has."""
+    name = str(folder.parent.relative_to(runs)) if runs is not None else folder.parent.name
+    digits = folder.name.removeprefix("seed-")
+    known = {"name": "" if name == "." else name, "seed": int(digits) if digits.isdecimal() else 0}
+    try:
+        return Settings().changed(known)
+    except OsanError:  # a name or number that no run has
+        return Settings(name="damaged")
 
 
 def by_name(runs: Iterable[Run]) -> dict[str, list[Run]]:
-    """Group runs that differ only in the seed."""
+    """Group runs that differ only in the seed; damaged ones are left out."""
     out: dict[str, list[Run]] = {}
     for run in runs:
+        if run.damaged:
+            continue
         out.setdefault(run.settings.name, []).append(run)
     return out
 

@@ -25,6 +25,8 @@ _TEXT = re.compile(
     _GRAMMAR.format(s=" ", n=r"[^ ]+") + r"(?: x (?P<count>\d+|all))?" + _CHANNELS.format(s=" ")
 )
 _SLUG = re.compile((_GRAMMAR + _CHANNELS).format(s="-", n=r".+?"))
+# No graph has more, and no network sees more.
+_MOST_ELEMENTS, _MOST_SUBGRAPHS = 2**31 - 1, 10**5
 _FORMS = (
     "'delete 1 vertex', 'select 20 edges', 'delete 2-ego', 'select 7-ego by root', 'tree', "
     "'cover delete 3 vertices', 'mark 2 vertices ordered' or 'select module:Name', followed by ' x 3' for "
@@ -92,6 +94,8 @@ class Policy:
         _check("operation", self.operation, get_args(Operation))
         if kind.sized and not (_is_integer(self.size) and self.size >= 1):
             raise OsanError(f"policy: expected a size of at least 1 for {self._described}, got {self.size!r}")
+        if self.size > _MOST_ELEMENTS:
+            raise OsanError(f"policy: expected a size of at most {_MOST_ELEMENTS}, got {self.size:.0e}")
         if not kind.sized and self.size != 0:
             raise OsanError(f"policy: expected no size (0) for {self._described}, got {self.size!r}")
         if self.operation not in kind.operations:
@@ -100,6 +104,11 @@ class Policy:
         if self.count != "all" and not (_is_integer(self.count) and self.count >= 1):
             raise OsanError(
                 f"policy: expected 'all' or at least 1 for count (subgraphs per graph), got {self.count!r}"
+            )
+        if self.count != "all" and self.count > _MOST_SUBGRAPHS:
+            raise OsanError(
+                f"policy: expected at most {_MOST_SUBGRAPHS} for count (subgraphs per graph), got "
+                f"{self.count:.0e}"
             )
         if self.ordered and not kind.orders:
             raise OsanError(f"policy: expected an unordered policy for {self._described}, got ordered=True")
@@ -134,7 +143,7 @@ class Policy:
         if found is None or policy is None:
             raise OsanError(f"policy: expected a text such as {_FORMS}, got {text!r}")
         count = found["count"] or "1"
-        return replace(policy, count="all" if count == "all" else int(count))
+        return replace(policy, count="all" if count == "all" else _number(count))
 
     @classmethod
     def of_slug(cls, slug: str, count: int | Literal["all"] = 1) -> Policy:
@@ -167,7 +176,7 @@ class Policy:
         return cls(
             operation=cast(Operation, found["operation"] or kind.operations[0]),
             what=what,
-            size=int(found["size"] or 0),
+            size=_number(found["size"] or "0"),
             ordered=found["ordered"] is not None,
             cover=found["cover"] is not None,
             by=found["by"] or "",
@@ -263,6 +272,11 @@ def _importable_name(kind: type[Problem]) -> str | type[Problem]:
     for part in kind.__qualname__.split("."):
         found = getattr(found, part, None)
     return f"{kind.__module__}:{kind.__qualname__}" if found is kind else kind
+
+
+def _number(digits: str) -> int:
+    # Python refuses to read very many digits.
+    return int(digits) if len(digits) < 20 else 10**20
 
 
 def _is_integer(value: object) -> bool:

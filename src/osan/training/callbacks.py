@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from lightning.pytorch.loggers import CSVLogger, Logger
 from torch import Tensor
 
 from osan.data import FlatDataset
+from osan.files import append_bytes, write_bytes
 from osan.training.evaluation import predict
-from osan.training.folder import CHECKPOINT, METRICS, write_bytes
+from osan.training.folder import CHECKPOINT, METRICS
 from osan.training.module import Learner
 from osan.training.scores import score
 
@@ -69,6 +71,8 @@ class History(Callback):
         self.file, self.watched = folder / METRICS, watched
         self.rows: list[dict[str, float]] = []
         self.start = 0.0
+        # The columns of the file, once this process has written it.
+        self.columns: list[str] | None = None
 
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not (isinstance(pl_module, Learner) and trainer.is_global_zero):
@@ -103,18 +107,22 @@ class History(Callback):
             row[TEST_COLUMN] = float(score(prediction, self.watched.y, info.kind, info.metric))
         self.rows.append(row)
         if trainer.is_global_zero:
-            self.write()
+            self.add(row)
             for logger in trainer.loggers:
                 _log(logger, row)
 
+    def add(self, row: dict[str, float]) -> None:
+        """Add the last row to the file; the time does not grow with the number of rows."""
+        if self.columns != list(row) or not self.file.is_file():
+            self.write()
+        else:
+            append_bytes(self.file, _lines([row], self.columns, header=False))
+
     def write(self) -> None:
         """Write all rows; the file is whole at any moment."""
-        stream = io.StringIO()
         # The last row has all columns, also if an older version wrote the first ones.
-        writer = csv.DictWriter(stream, list(self.rows[-1]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(self.rows)
-        write_bytes(self.file, stream.getvalue().encode(), lasting=False)
+        self.columns = list(self.rows[-1])
+        write_bytes(self.file, _lines(self.rows, self.columns, header=True), lasting=False)
 
     def best_test(self, direction: str) -> float | None:
         """The best metric of the watched split over all epochs; ``None`` if none was watched."""
@@ -133,6 +141,15 @@ class History(Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.rows = state_dict["rows"]
+
+
+def _lines(rows: Sequence[dict[str, float]], columns: Sequence[str], header: bool) -> bytes:
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    if header:
+        writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue().encode()
 
 
 def _log(logger: Logger, row: dict[str, float]) -> None:

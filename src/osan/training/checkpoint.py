@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tomllib
 import warnings
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from torch import nn
 
 from osan.data import Task
 from osan.errors import OsanError
-from osan.training.folder import write_bytes
+from osan.files import read_bytes, sealed, unsealed, write_bytes
 from osan.training.settings import Settings, validated
 
 
@@ -26,7 +27,7 @@ class SafeCheckpointIO(CheckpointIO):
         """Write a checkpoint; if that fails, the previous one stays."""
         stream = io.BytesIO()
         torch.save(checkpoint, stream)
-        write_bytes(Path(path), stream.getvalue())
+        write_bytes(Path(path), sealed(stream.getvalue()))
 
     def load_checkpoint(
         self, path: Any, map_location: Any = None, weights_only: bool | None = True
@@ -44,7 +45,14 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on damaged files torch warns of odd pickle protocols
-            content = torch.load(path, weights_only=True, map_location="cpu")
+            stored = read_bytes(path)
+            plain = unsealed(stored)
+            if plain is None:  # of an earlier version: its parts have checksums that torch does not look at
+                plain = stored
+                with zipfile.ZipFile(io.BytesIO(plain)) as archive:
+                    if archive.testzip():
+                        raise OsanError("it is damaged")
+            content = torch.load(io.BytesIO(plain), weights_only=True, map_location="cpu")
     except Exception as error:  # torch raises nearly anything on damaged files
         reason = " ".join(str(error).split())[:120]
         raise OsanError(

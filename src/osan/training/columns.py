@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,8 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset
-from osan.training.folder import write_bytes
+from osan.data.formats.cells import csv_text
+from osan.files import write_bytes
 from osan.training.module import Learner
 from osan.training.tasks import TaskInfo
 
@@ -108,9 +107,5 @@ def write_predictions(
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]], separator: str = ",") -> None:
-    """Write a table, whole or not at all, with every digit of a number."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, delimiter=separator, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    write_bytes(path, stream.getvalue().encode())
+    """Write a table, whole or not at all; see :func:`~osan.data.formats.cells.csv_text`."""
+    write_bytes(path, csv_text([header, *rows], separator).encode(errors="surrogateescape"))

@@ -152,10 +152,14 @@ def _strategy(settings: Settings) -> Any:
 
 def has_custom_parts(settings: Settings) -> bool:
     """Whether a run has parts that osan does not know, so that some parameters may get no gradient."""
+    return settings.network.architecture == CUSTOM or any(":" in name for name in named_parts(settings))
+
+
+def named_parts(settings: Settings) -> list[str]:
+    """The names of the parts of a model, known ones and ``module:name``."""
     network, choice = settings.network, settings.selection
     names = (network.conv, network.readout, choice.policy, choice.estimator, choice.noise, choice.auxiliary)
-    custom = network.architecture == CUSTOM or ":" in network.architecture
-    return custom or any(":" in name for name in names if name is not None)
+    return [name for name in (network.architecture, *names) if name is not None]
 
 
 @contextmanager

@@ -11,23 +11,19 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import TypeAdapter, ValidationError
 
 from osan import __version__
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import write_bytes
 from osan.training.settings import Settings
 from osan.training.settings_files import read_settings
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 SETTINGS, ENVIRONMENT, METRICS = "settings.toml", "environment.json", "metrics.csv"
 CHECKPOINT, WEIGHTS, MODEL = "checkpoint.ckpt", "model.safetensors", "model.json"
@@ -61,7 +57,7 @@ class Result:
     seed: int
     dataset: str
     metric: str
-    direction: str
+    direction: Literal["min", "max"]
     value: float
     validation: float
     epochs: int
@@ -71,6 +67,9 @@ class Result:
     scores: dict[str, float]
     best_test: float | None = None
     separate: float | None = None
+
+
+_RESULT = TypeAdapter(Result)
 
 
 def run_folder(runs: Path, settings: Settings) -> Path:
@@ -88,7 +87,12 @@ def read_result(folder: Path) -> Result | None:
     missing = [name for name in names if name not in content and name not in ("best_test", "separate")]
     if missing:
         raise OsanError(f"{path}: expected a result of osan, got one without {', '.join(missing)}")
-    return Result(**{name: content[name] for name in names if name in content})
+    try:
+        return _RESULT.validate_python({name: content[name] for name in names if name in content})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise OsanError(f"{path}, {place}: {first['msg']}, got {str(first['input'])[:80]!r}") from None
 
 
 def write_result(folder: Path, result: Result) -> None:
@@ -123,39 +127,8 @@ def environment() -> dict[str, Any]:
     }
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes from training in the same folder; the lock ends with the process, however it ends.
-
-    Systems without such locks (Windows, some network drives) do not lock anything.
-    """
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OsanError(f"another process is training in {folder}") from None
-        except OSError:
-            pass
-        yield
-    finally:
-        os.close(handle)
-
-
-def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
-    """Write a file, whole or not at all; if ``lasting``, it is on the disk before its name appears."""
-    with written_whole(path) as temporary, temporary.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        if lasting:
-            os.fsync(stream.fileno())
-
-
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file as :func:`write_bytes` does."""
+    """Write a JSON file, whole or not at all."""
     write_bytes(path, (json.dumps(content, indent=2) + "\n").encode())
 
 
@@ -165,7 +138,7 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OsanError(f"{path}: not JSON ({error})") from error
     if not isinstance(content, dict):
         raise OsanError(f"{path}: expected a JSON object, got {type(content).__name__}")

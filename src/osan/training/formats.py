@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from torch import Tensor, nn
 
 # New runs have the last one.
-FORMATS = ("1", "2")
+FORMATS = ("1", "2", "3")
 
 # Names of format 1, and the names since.
 _RENAMED = {r"^upstream\.encoder\.": "upstream.vertex_encoder."}
@@ -17,8 +17,8 @@ _RENAMED = {r"^upstream\.encoder\.": "upstream.vertex_encoder."}
 def upgrade_weights(weights: Mapping[str, Tensor], stored: str, model: nn.Module) -> dict[str, Tensor]:
     """Stored weights under the names that the model has now.
 
-    Format 1 had a vector for marked edges (``edge_mark``) in every layer with an edge encoder. No policy
-    marks edges, so nothing used it.
+    Format 2 had no checksums. Format 1 also had a vector for marked edges (``edge_mark``) in every layer with
+    an edge encoder. No policy marks edges, so nothing used it.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def upgrade_weights(weights: Mapping[str, Tensor], stored: str, model: nn.Module
     >>> upgrade_weights(old, "1", nn.Identity())
     {'upstream.vertex_encoder.weight': None}
     """
-    if stored == FORMATS[-1]:
+    if stored != "1":
         return dict(weights)
     known, upgraded = model.state_dict().keys(), {}
     for name, tensor in weights.items():

@@ -21,6 +21,7 @@ from osan.data.loader import mix_seed
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
 from osan.parts import resolve
+from osan.selection import Problem
 from osan.selection.ground import GroundSet
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
 from osan.training.options import share_options
@@ -98,6 +99,16 @@ class Learner(LightningModule):
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(mix_seed(self.settings.seed, 0 if first is None else int(first[0])))
                 return self.model(batch)
+
+    def with_choice(self, batch: Data, problem: Problem, choice: Tensor) -> Tensor:
+        """Predictions in the unit of the targets for a given choice, of any number of columns."""
+        model = self.model
+        assert isinstance(model, DataDrivenOSAN)
+        with self._precision():
+            batch = self._cast(batch)
+            look = {"deleted": model.deleted, "whole_graph": model.whole_graph, "agg": model.agg}
+            bag = problem.bag(batch, choice, **look)  # type: ignore[arg-type]
+            return self.renormalized(model.downstream(batch, bag))
 
     def explain(self, batch: Data, samples: int = 20) -> Explanation:
         """What the network looks at, see :meth:`osan.nn.DataDrivenOSAN.explain`."""

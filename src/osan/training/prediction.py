@@ -15,7 +15,7 @@ from osan.data.custom.molecules import Rejected, described, read_molecules
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
-from osan.training.columns import numbered, predicted_columns, write_csv
+from osan.training.columns import numbered, predicted_columns
 from osan.training.evaluation import predict_samples
 from osan.training.module import Learner
 from osan.training.settings import Settings
@@ -55,6 +55,15 @@ def takes_molecules(info: TaskInfo) -> bool:
     )
 
 
+def check_molecules(info: TaskInfo) -> None:
+    """Raise unless :func:`takes_molecules`."""
+    if not takes_molecules(info):
+        raise OsanError(
+            f"the model was trained on {info.dataset}, whose graphs do not carry the features that molecules "
+            "in a table get; train on a table or an OGB dataset, or give a file of graphs"
+        )
+
+
 def one_molecule(text: str, smiles: str = "smiles") -> Table:
     """A table with a single column and row, a SMILES string."""
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
@@ -69,11 +78,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
         If the model was not trained on molecules with OGB's features.
     """
     info, settings = learner.info, learner.settings
-    if not takes_molecules(info):
-        raise OsanError(
-            f"the model was trained on {info.dataset}, whose graphs do not carry the features that molecules "
-            "in a table get; train on a table or an OGB dataset, or give a file of graphs"
-        )
+    check_molecules(info)
     none = torch.zeros(len(table.lines), 1)
     molecules, places, bad = read_molecules(table, smiles, none)
     usable, rejected = [], [each for each in bad if each.duplicate_of is None]
@@ -87,7 +92,9 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     if usable:
         graphs = flatten([graph for _, graph in usable])
         if settings.data.descriptors:
-            numbers = described(table, smiles, [place for place, _ in usable], settings.data.descriptors)
+            places = [place for place, _ in usable]
+            # Not kept: tables to predict may be of any length.
+            numbers = described(table, smiles, places, settings.data.descriptors, keep=False)
             check_descriptors(numbers, info)
             graphs = graphs.with_tensors(descriptors=numbers)
         joined, each_sample = predict_samples(learner, graphs, batch_size)
@@ -115,16 +122,16 @@ def check_descriptors(numbers: Tensor, info: TaskInfo) -> None:
         )
 
 
-def write_predicted(path: Path, predicted: Predicted) -> None:
-    """Write the table with its predictions: separated by tabs if the name ends so, else as it was read.
+def decimal_commas(table: Table) -> bool:
+    """Whether a table has a number with a decimal comma."""
+    return table.decimal_comma and any(_COMMA.fullmatch(cell.strip()) for row in table.rows for cell in row)
 
-    Numbers get a decimal comma if the table has some.
-    """
-    table, rows = predicted.table, predicted.rows
-    if table.decimal_comma and any(_COMMA.fullmatch(cell.strip()) for row in table.rows for cell in row):
-        rows = [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in rows]
-    separator = "\t" if ".tsv" in path.name.lower() else ";" if table.decimal_comma else ","
-    write_csv(path, predicted.header, rows, separator)
+
+def printed_rows(predicted: Predicted, commas: bool) -> list[list[str | int | float]]:
+    """The rows with their predictions; numbers get a decimal comma if ``commas``."""
+    if not commas:
+        return predicted.rows
+    return [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in predicted.rows]
 
 
 def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:

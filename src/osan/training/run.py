@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from pathlib import Path
 
 import torch
 from lightning.fabric.utilities.rank_zero import rank_zero_only
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import nn
 
 from osan.data import Task
 from osan.errors import OsanError, Unfinished, one_line
+from osan.locks import locked
 from osan.training import folder as files
 from osan.training.build import build
 from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score
-from osan.training.fit import Fitted, fit
+from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score, votes
+from osan.training.fit import Fitted, fit, named_parts
 from osan.training.folder import Result, read_result, settings_of, write_result
-from osan.training.formats import FORMATS, upgrade_weights
+from osan.training.memory import too_large
 from osan.training.models import CustomModel
 from osan.training.module import Learner
 from osan.training.settings import CUSTOM, Settings
 from osan.training.settings_files import write_settings
+from osan.training.stored import load_weights, read_info, write_model
 from osan.training.tasks import TaskInfo, load_task
 from osan.training.validation import naming_settings
 
@@ -74,13 +75,14 @@ def train(
     settings = settings.changed(custom) if custom else settings
 
     def work() -> Result:
-        return _train(settings, folder, model, task, resume=resume, progress=progress, data=data)
+        with too_large():
+            return _train(settings, folder, model, task, resume=resume, progress=progress, data=data)
 
     if not is_first_process():
         return work()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with files.locked(folder):
+        with locked(folder, "training"):
             done = _prepare(settings, folder, resume)
             if done is not None:
                 return done
@@ -111,23 +113,21 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
     """
     folder = Path(folder)
     settings = settings_of(folder)
-    if not (folder / files.MODEL).is_file():
-        raise Unfinished(f"{folder} holds no model yet: the run is not finished", folder)
-    content = files.read_json(folder / files.MODEL)
-    known = content.get("format")
-    if known not in FORMATS:
-        raise OsanError(f"{folder / files.MODEL}: expected format {' or '.join(FORMATS)}, got {known!r}")
-    info = TaskInfo.from_json(content["task"])
+    refuse_python(settings, folder)
+    info = read_info(folder)
     learner = Learner(_model(settings, info, model), settings, info)
-    try:
-        weights = load_file(folder / files.WEIGHTS)
-        learner.model.load_state_dict(upgrade_weights(weights, known, learner.model))
-    except (SafetensorError, OSError, RuntimeError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise OsanError(
-            f"{folder / files.WEIGHTS} does not hold the weights of this run: {reason}"
-        ) from error
+    load_weights(folder, learner.model)
     return learner.eval(), settings, info
+
+
+def refuse_python(settings: Settings, folder: Path) -> None:
+    """Raise if a stored run names functions of Python itself as parts: calling them may do harm."""
+    names = [*named_parts(settings), settings.selection.weigher, settings.selection.evaluation_noise or ""]
+    for name in names:
+        # A policy has other words before and after.
+        for word in name.split():
+            if ":" in word and word.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:
+                raise OsanError(f"{folder / files.SETTINGS}: expected parts of osan or yours, got {word!r}")
 
 
 def _model(settings: Settings, info: TaskInfo, model: nn.Module | None) -> nn.Module:
@@ -196,13 +196,11 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     info, settings, best, history = learner.info, learner.settings, fitted.best, fitted.history
     learner.model.load_state_dict(best.weights)
     batch_size = settings.training.batch_size
-    files.write_bytes(folder / files.WEIGHTS, save(best.weights))
-    custom = settings.network.architecture == CUSTOM
-    files.write_json(folder / files.MODEL, {"format": FORMATS[-1], "custom": custom, "task": info.to_json()})
+    write_model(folder, best.weights, info, settings.network.architecture == CUSTOM)
     prediction, each = predict_samples(learner, task.test, batch_size)
     columns = predicted_columns(learner, prediction, each)
     write_predictions(folder / files.PREDICTIONS, task.test, columns, info, task.lines)
-    reached = scores(prediction, task.test.y, info)
+    reached = scores(prediction, task.test.y, info, votes(learner))
     result = Result(
         key=settings.name,
         seed=settings.seed,

@@ -22,13 +22,15 @@ from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
-from osan.training.validation import checked, flat, name_in, plain
+from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain
 from osan.words import Deleted, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in(NOISES)]
 # The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
 CUSTOM = "custom"
+# Larger numbers are mistakes.
+_MOST, _MOST_SEEDS = 10**6, 2**63 - 1
 
 
 class Section(BaseModel):
@@ -53,7 +55,7 @@ class DataSettings(Section):
     dataset: str = "planted-motif"
     split: str | None = None
     fold: int | Literal["seed"] | None = None
-    seed: int = 0
+    seed: int = Field(default=0, ge=-_MOST_SEEDS, le=_MOST_SEEDS)
     validate_on_test: bool = False
     options: dict[str, Any] = {}
     metric: MetricName | None = None
@@ -108,7 +110,7 @@ class SelectionSettings(Section):
     weigher: Annotated[str, name_in(dict.fromkeys(WEIGHERS))] = "learned"
     estimator: Annotated[str, name_in(ESTIMATORS)] = "imle"
     lam: float = Field(default=10.0, gt=0)
-    draws: int = Field(default=1, ge=1)
+    draws: int = Field(default=1, ge=1, le=_MOST)
     noise: Noise = "gumbel"
     noise_scale: float = Field(default=1.0, ge=0)
     noise_schedule: Annotated[str, name_in(NOISE_SCHEDULES)] = "constant"
@@ -118,7 +120,7 @@ class SelectionSettings(Section):
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)
-    samples: int = Field(default=5, ge=1)
+    samples: int = Field(default=5, ge=1, le=_MOST)
     combine: Literal["auto", "mean", "vote"] = "auto"
     auxiliary: Annotated[str, name_in({"none": None, **AUXILIARY_LOSSES})] = "none"
     auxiliary_weight: float = Field(default=0.1, ge=0)
@@ -175,17 +177,17 @@ class NetworkSettings(Section):
     architecture: Annotated[str, name_in({**ARCHITECTURES, CUSTOM: None})] = "osan"
     like: Annotated[str | None, name_in(PAPER_NETWORKS, custom=False)] = None
     as_in_code: bool = False
-    width: int | None = Field(default=None, ge=1)
-    layers: int | None = Field(default=None, ge=1)
+    width: int | None = Field(default=None, ge=1, le=_MOST)
+    layers: int | None = Field(default=None, ge=1, le=1000)
     conv: Annotated[str | None, name_in(LAYERS)] = None
     readout: Annotated[str | None, name_in(POOLS)] = None
-    between: int | None = Field(default=None, ge=0)
-    head: int | None = Field(default=None, ge=1)
+    between: int | None = Field(default=None, ge=0, le=1000)
+    head: int | None = Field(default=None, ge=1, le=1000)
     dropout: float | None = Field(default=None, ge=0, lt=1)
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"
-    upstream_layers: int = Field(default=3, ge=1)
+    upstream_layers: int = Field(default=3, ge=1, le=1000)
     options: dict[str, Any] = {}
 
 
@@ -208,8 +210,8 @@ class TrainingSettings(Section):
     epoch by it; nothing here does.
     """
 
-    batch_size: int = Field(default=32, ge=1)
-    epochs: int = Field(default=100, ge=1)
+    batch_size: int = Field(default=32, ge=1, le=10**9)
+    epochs: int = Field(default=100, ge=1, le=10**9)
     min_epochs: int = Field(default=1, ge=1)
     patience: int | None = Field(default=None, ge=1)
     optimizer: Annotated[str, name_in(OPTIMIZERS)] = "adam"
@@ -223,15 +225,9 @@ class TrainingSettings(Section):
     milestones: list[int] = []
     decay_every: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = {}
-    precision: Literal["32", "64", "bf16-mixed"] = "32"
+    precision: Annotated[Literal["32", "64", "bf16-mixed"], AS_TEXT] = "32"
     loss: Literal["auto", "mae", "mse"] = "auto"
     watch_test: bool = False
-
-    @field_validator("precision", mode="before")
-    @classmethod
-    def _number(cls, value: Any) -> Any:
-        """On the command line, ``training.precision=64`` is a number."""
-        return str(value) if isinstance(value, int) else value
 
     @model_validator(mode="after")
     def _consistent(self) -> TrainingSettings:
@@ -257,8 +253,8 @@ class MachineSettings(Section):
     """
 
     accelerator: Literal["auto", "cpu", "gpu"] = "auto"
-    devices: int = Field(default=1, ge=1)
-    nodes: int = Field(default=1, ge=1)
+    devices: int = Field(default=1, ge=1, le=_MOST)
+    nodes: int = Field(default=1, ge=1, le=_MOST)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
     loggers: list[LoggerName] = []
     sharing: Sharing = "auto"
@@ -278,8 +274,8 @@ class Settings(Section):
     osan.errors.OsanError: settings: unknown key 'trainin'; did you mean 'training'?
     """
 
-    name: str = ""
-    seed: int = Field(default=0, ge=0)
+    name: RunName = ""
+    seed: int = Field(default=0, ge=0, le=_MOST_SEEDS)
     data: DataSettings = DataSettings()
     selection: SelectionSettings = SelectionSettings()
     network: NetworkSettings = NetworkSettings()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import write_bytes
 from osan.training.settings import Settings, validated
 
 
@@ -34,19 +34,40 @@ def read_tree(path: str | Path) -> dict[str, Any]:
                 raise ValueError(" ".join(str(error).split())) from error
         else:
             tree = tomllib.loads(text)
-    except ValueError as error:
+        _check_size(tree)
+    except (ValueError, RecursionError, OverflowError, AttributeError, TypeError, LookupError) as error:
         raise OsanError(f"{path}: not valid {path.suffix.lstrip('.').upper() or 'TOML'}: {error}") from error
     if not isinstance(tree, dict):
         raise OsanError(f"{path}: expected keys and values, got {type(tree).__name__}")
     return tree
 
 
+def _check_size(tree: Any) -> None:
+    """Raise for more values, or deeper nesting, than settings have; aliases of YAML count each time."""
+    waiting, values = [(tree, 0)], 0
+    while waiting:
+        node, depth = waiting.pop()
+        values += 1
+        if values > _MOST_VALUES or depth > _MOST_LEVELS:
+            raise OsanError(
+                f"settings: expected at most {_MOST_VALUES} values, nested up to {_MOST_LEVELS} times, "
+                "got more"
+            )
+        children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        waiting.extend((child, depth + 1) for child in children)
+
+
 def write_settings(settings: Settings, path: Path) -> None:
     """Write ``settings`` as TOML, whole or not at all."""
-    with written_whole(path) as temporary:
-        temporary.write_text(settings.to_toml(), encoding="utf-8")
+    try:
+        content = settings.to_toml().encode()
+    except UnicodeEncodeError as error:  # from a name that the system gave as bytes
+        raise OsanError(f"settings: expected UTF-8 text, got {error.object[:80]!r}") from error
+    write_bytes(path, content)
 
 
+# More than any settings have.
+_MOST_VALUES, _MOST_LEVELS = 10_000, 20
 # Settings for which "none" is a name; for the others it means that they are not set.
 _NAMED_NONE = ("selection.noise", "selection.evaluation_noise", "selection.auxiliary")
 
@@ -66,6 +87,9 @@ def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
             raise OsanError(f"{word}: expected key=value, such as training.epochs=50")
         try:
             changes[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+            _check_size(changes[key.strip()])
+        except RecursionError:
+            raise OsanError(f"{key.strip()}: expected a value, got one that is nested too deep") from None
         except tomllib.TOMLDecodeError:
             unset = value.strip().lower() == "none" and key.strip() not in _NAMED_NONE
             changes[key.strip()] = None if unset else value.strip()

@@ -6,16 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor
 
 from osan.data import Features, Normalization, Task, load, with_structure
 from osan.data.descriptors import num_scaled, statistics
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
-from osan.data.metrics import metrics_for
+from osan.data.metrics import metric_words, metrics_for
 from osan.errors import OsanError
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
@@ -44,8 +45,9 @@ def load_task(
         task = _load(settings, data, rejected)
     elif wanted.metric is not None:
         if wanted.metric not in metrics_for(task.kind):
-            allowed = " or ".join(metrics_for(task.kind))
-            raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
+            raise OsanError(
+                f"data.metric: expected {metric_words(task.kind)} for {task.kind}, got {wanted.metric}"
+            )
         task = replace(task, metric=wanted.metric)
     task = with_structure(task, wanted.encodings, settings.selection.scored)
     if wanted.limit is None:
@@ -116,7 +118,7 @@ class TaskInfo:
     dataset: str
     kind: Kind
     metric: str
-    direction: str
+    direction: Literal["min", "max"]
     targets: tuple[str, ...]
     num_targets: int
     vertex_features: Features
@@ -190,15 +192,16 @@ class TaskInfo:
     def from_json(cls, content: Mapping[str, Any]) -> TaskInfo:
         """The inverse of :meth:`to_json`, after a passage through a file."""
         try:
-            values: dict[str, Any] = {
-                key: tuple(value) if isinstance(value, list) else value for key, value in content.items()
-            }
-            for name in ("vertex_features", "edge_features"):
-                given = values[name]
-                values[name] = None if given is None else Features(tuple(given["sizes"]), given["width"])
-            return cls(**values)
-        except (TypeError, KeyError) as error:
-            raise OsanError(f"task: expected the facts of a task, got damaged ones ({error})") from error
+            return _INFO.validate_python(content)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = ".".join(map(str, first["loc"]))
+            raise OsanError(
+                f"task: expected the facts of a task, got damaged ones ({place}: {first['msg']})"
+            ) from None
+
+
+_INFO = TypeAdapter(TaskInfo)
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 
 from osan.errors import OsanError
 
@@ -30,6 +30,25 @@ def name_in(table: Mapping[str, Any], custom: bool = True) -> AfterValidator:
         raise ValueError(f"expected {', '.join(allowed[:-1])} or {allowed[-1]}, got {value!r}{hint}")
 
     return AfterValidator(check)
+
+
+def run_name(name: str) -> str:
+    """A name that is a path below the folder of runs, and does not lead out of it.
+
+    >>> run_name("zinc/gin")
+    'zinc/gin'
+    """
+    parts = name.split("/")
+    if any(part in (".", "..") or "\0" in part for part in parts) or (name and not all(parts)):
+        raise ValueError(f"expected words with single slashes between them, got {name!r}")
+    if any(len(part.encode(errors="replace")) > 200 for part in parts):
+        raise ValueError(f"expected words of at most 200 bytes, got {name[:80]!r}...")
+    return name
+
+
+RunName = Annotated[str, AfterValidator(run_name)]
+# Numbers as text: on the command line, ``training.precision=64`` is a number.
+AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) else value)
 
 
 # What errors about parts begin with, and the setting that names the part.

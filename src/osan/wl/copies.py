@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from osan.graphs import Graph
 from osan.wl import kernels
 from osan.wl.encode import Colors, Encoded, Ints, pointers
 from osan.wl.relabel import combine, relabel
@@ -61,7 +62,9 @@ def count_chosen(test: WLTest, n: int, m: int) -> int:
     if test.ordered:
         return int(n**test.k)
     total = m if test.what == "edge" else n
-    return comb(total, min(total, test.k))
+    size = min(total, test.k)
+    # More than fit anywhere; the exact number would take long to find.
+    return comb(total, size) if min(size, total - size) <= 64 else 10**300
 
 
 def chosen_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
@@ -87,9 +90,7 @@ def chosen_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
 
 def walk_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
     """For every walk of k vertices the ego-net of its first vertex, the walk's vertices marked."""
-    rows = [_tuples(graph.num_vertices, test.k) for graph in encoded.graphs]
-    if test.k > 1:
-        rows = [_walks(encoded, i, tuples) for i, tuples in enumerate(rows)]
+    rows = [_walks(encoded, i, test.k) for i in range(len(encoded.graphs))]
     copies = _copies(encoded, rows)
     return copies, _ego_start(encoded, test, copies)
 
@@ -122,13 +123,37 @@ def _subsets(total: int, k: int) -> Ints:
     return np.pad(flat.reshape(count, size), ((0, 0), (0, k - size)), constant_values=-1)
 
 
-def _walks(encoded: Encoded, graph: int, tuples: Ints) -> Ints:
-    """The tuples whose consecutive entries are joined by an edge (in either direction)."""
-    keep = np.ones(len(tuples), dtype=bool)
-    of = np.full(len(tuples), graph)
-    for i in range(tuples.shape[1] - 1):
-        keep &= _relation(encoded, of, tuples[:, i], tuples[:, i + 1]) > 0
-    return tuples[keep]
+def _walks(encoded: Encoded, graph: int, k: int) -> Ints:
+    """All walks of k vertices, along edges in either direction, in lexicographic order."""
+    n, first = encoded.graphs[graph].num_vertices, encoded.vertex_ptr[graph]
+    arcs = slice(encoded.arc_ptr[first], encoded.arc_ptr[first + n])
+    ends = np.repeat(np.arange(n), np.diff(encoded.arc_ptr[first : first + n + 1]))
+    # Parallel edges make no further walks.
+    joined = np.unique(np.stack((ends, encoded.arc_target[arcs]), axis=1), axis=0)
+    ptr = pointers(np.bincount(joined[:, 0], minlength=n))
+    walks = np.arange(n, dtype=np.int64)[:, None]
+    for _ in range(k - 1):
+        last = walks[:, -1]
+        times = np.diff(ptr)[last]
+        place = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        following = joined[np.repeat(ptr[last], times) + place, 1]
+        walks = np.concatenate((np.repeat(walks, times, axis=0), following[:, None]), axis=1)
+    return walks
+
+
+def count_walks(graph: Graph, k: int) -> int:
+    """How many walks of k vertices a graph has, along edges in either direction; at most 10^300.
+
+    >>> from osan.graphs import Graph
+    >>> count_walks(Graph(3, [(0, 1), (1, 2)]), k=3)
+    6
+    """
+    both = np.concatenate((graph.edges, graph.edges[:, ::-1]))
+    ends = np.unique(both, axis=0)
+    count = np.ones(graph.num_vertices)
+    for _ in range(k - 1):
+        count = np.minimum(np.bincount(ends[:, 0], count[ends[:, 1]], graph.num_vertices), 1e280)
+    return int(min(count.sum(), 1e300))
 
 
 def _relation(encoded: Encoded, graph: Ints, u: Ints | Colors, v: Ints | Colors) -> Colors:

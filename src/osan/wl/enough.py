@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from osan.arguments import integer
 from osan.errors import OsanError
 from osan.graphs import GraphLike
 from osan.wl.draws import total_variation
@@ -151,8 +153,10 @@ def enough(
 
 
 def _check(max_m: int | None, levels: Sequence[float]) -> None:
-    if max_m is not None and max_m < 0:
-        raise OsanError(f"max_m: expected at least 0, got {max_m}")
+    if max_m is not None:
+        integer(max_m, "max_m", least=0)
+    if not isinstance(levels, Iterable) or not all(isinstance(level, Real) for level in levels):
+        raise OsanError(f"levels: expected numbers, got {levels!r}")
     bad = next((level for level in levels if not 0 <= level < 1), None)
     if bad is not None:
         raise OsanError(f"levels: expected numbers from 0 up to, but not including, 1, got {bad}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import networkx as nx
 
+from osan.arguments import integer
 from osan.errors import OsanError
 from osan.graphs import Graph, GraphLike, all_graphs, as_graph, to_networkx
 from osan.graphs.small import ATLAS
@@ -98,8 +99,7 @@ def dimension(
     >>> wl.dimension(nx.path_graph(6)), wl.dimension(nx.cycle_graph(6))
     (1, 2)
     """
-    if max_k < 1:
-        raise OsanError(f"max_k: expected at least 1, got {max_k}")
+    integer(max_k, "max_k", least=1)
     plain = as_graph(graph)
     rest = _candidates(plain, among)
     for k in range(1, max_k + 1):

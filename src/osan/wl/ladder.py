@@ -76,6 +76,8 @@ def ladder(
     ['vertex-subgraph 2-OSWL', '2-OSWL', '3-WL']
     """
     one, other = as_graph(g), as_graph(h)
+    if tests is not None and not isinstance(tests, Iterable):
+        raise OsanError(f"tests: expected a list of tests, got {tests!r}")
     return [_rung(one, other, test, max_memory) for test in tests or ladder_tests(max_k)]
 
 

@@ -18,8 +18,7 @@ def require_memory(test: WLTest, graphs: Sequence[Graph], limit: int | None) -> 
     sizes, edges = [g.num_vertices for g in graphs], [g.num_edges for g in graphs]
 
     def needed_for(test: WLTest) -> int:
-        cost = test.builder.cost
-        return sum(cost(test, n, m).memory for n, m in zip(sizes, edges, strict=True))
+        return sum(test.builder.cost_on(test, graph).memory for graph in graphs)
 
     needed, allowed = needed_for(test), memory.allowance(limit)
     if needed <= allowed:
@@ -46,5 +45,4 @@ def require_memory(test: WLTest, graphs: Sequence[Graph], limit: int | None) -> 
 
 def updates_per_round(test: WLTest, graphs: Sequence[Graph]) -> int:
     """How many colors, or pairs of a tuple and a vertex that replaces an entry, a round looks at."""
-    cost = test.builder.cost
-    return sum(cost(test, g.num_vertices, g.num_edges).updates for g in graphs)
+    return sum(test.builder.cost_on(test, graph).updates for graph in graphs)

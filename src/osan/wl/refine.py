@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from osan.arguments import integer
 from osan.compiled import one_thread
 from osan.errors import OsanError
 from osan.graphs import Graph, GraphLike, as_graph
@@ -99,10 +100,12 @@ def distinguishes(
 
 
 def _prepare(graphs: Sequence[GraphLike], rounds: int | None) -> list[Graph]:
-    if rounds is not None and rounds < 0:
-        raise OsanError(f"rounds: expected at least 0, got {rounds}")
+    if rounds is not None:
+        integer(rounds, "rounds", least=0)
     if not isinstance(graphs, Sequence):
         _refuse_single(graphs)
+    if not isinstance(graphs, Iterable):
+        raise OsanError(f"graphs: expected a list of graphs, got {type(graphs).__name__}")
     return [as_graph(graph) for graph in graphs]
 
 

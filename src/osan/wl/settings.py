@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from operator import index
 from typing import Any, Literal, get_args
 
+from osan.arguments import integer, switch
 from osan.errors import OsanError
 from osan.parts import resolve
 from osan.wl.plans import AGGREGATIONS, PLANS, SWL_PLANS, PlanBuilder
@@ -14,6 +15,9 @@ from osan.words import Neighborhood, Operation
 
 # What a subgraph is made of.
 Chosen = Literal["vertex", "edge", "ego"]
+# Larger numbers of vertices or hops are mistakes. Tuples are few only over a single vertex, and no one needs
+# long ones of it.
+_MOST, _MOST_IN_TUPLES = 10**6, 64
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class WLTest:
 
     def __post_init__(self) -> None:
         builder = self.builder
+        for field in ("mark_center", "oblivious", *(["ordered"] if self.ordered is not None else [])):
+            object.__setattr__(self, field, switch(getattr(self, field), field))
         for field, value, allowed in (
             ("neighborhood", self.neighborhood, get_args(Neighborhood)),
             ("operation", self.operation, (None, *get_args(Operation))),
@@ -109,10 +115,8 @@ class WLTest:
         return builder
 
     def _check_number(self, field: str, least: int) -> None:
-        value = getattr(self, field)
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise OsanError(f"{field}: expected an integer, got {value!r}")
-        object.__setattr__(self, field, index(value))  # numpy integers become int
+        value = integer(getattr(self, field), field, most=_MOST)
+        object.__setattr__(self, field, value)  # numpy integers become int
         if value < least:
             raise OsanError(f"{field}: expected at least {least} for test {self.name!r}, got {value}")
 
@@ -142,6 +146,8 @@ class WLTest:
             given = ("Lu",) if self.name in SWL_PLANS else None
         elif isinstance(given, str):
             given = tuple(name.strip() for name in given.split("+"))
+        elif not isinstance(given, Iterable):
+            raise OsanError(f"aggregations: expected names such as 'Lu+Gv', got {given!r}")
         for name in given or ():
             if name not in AGGREGATIONS:
                 known = list(AGGREGATIONS)
@@ -152,6 +158,8 @@ class WLTest:
         object.__setattr__(self, "aggregations", ordered)
 
     def _check_combination(self) -> None:
+        if self.what != "edge" and (self.ordered or self.name in ("wl", "id")):
+            integer(self.k, "k", most=_MOST_IN_TUPLES)
         if self.ordered and (self.what != "vertex" or self.operation != "mark"):
             raise OsanError(
                 f"ordered: expected False to {self.operation} {self.what} subsets, got True; "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,15 @@ from osan.data.custom.graphs import class_targets
 from osan.data.custom.splits import check_custom, custom_split
 from osan.data.descriptors import describe, table_columns
 from osan.data.flat import flatten
+from osan.data.formats.cells import csv_text
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
 from osan.data.metrics import check_kind, default_metric
 from osan.data.splits import SplitRequest, given_split, scaffold_split
 from osan.data.task import Features, Task, make_task
 from osan.errors import OsanError
 from osan.extras import optional, rdkit
-from osan.files import written_whole
+from osan.files import write_bytes
+from osan.graphs.smiles import SmilesGuard
 from osan.words import Kind
 
 # How tables write the values of a binary target, besides 1 and 0.
@@ -146,7 +147,9 @@ def load_table(
     )
 
 
-def described(table: Table, smiles: str, rows: Sequence[int], names: Sequence[str]) -> Tensor:
+def described(
+    table: Table, smiles: str, rows: Sequence[int], names: Sequence[str], keep: bool = True
+) -> Tensor:
     """The descriptors of the molecules in some rows of a table, shape ``[rows, columns]``."""
     numbers: dict[str, list[float]] = {}
     for name in table_columns(names):
@@ -156,7 +159,7 @@ def described(table: Table, smiles: str, rows: Sequence[int], names: Sequence[st
         numbers[name] = [
             number(cells[row], where.format(table.lines[row]), table.decimal_comma) for row in rows
         ]
-    return describe([table.columns[smiles][row] for row in rows], names, numbers)
+    return describe([table.columns[smiles][row] for row in rows], names, numbers, keep=keep)
 
 
 def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], list[int], list[Rejected]]:
@@ -168,12 +171,16 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
     kit, _ = rdkit(purpose), optional("ogb.utils.features", "molecules", purpose)
     molecules, rows, bad = [], [], []
     seen: dict[str, int] = {}
-    with kit.rdBase.BlockLogs():
+    with kit.rdBase.BlockLogs(), SmilesGuard() as guard:
         for row, (line, text) in enumerate(zip(table.lines, table.columns[smiles], strict=True)):
             target, first = y[row : row + 1], None
-            mol = kit.Chem.MolFromSmiles(text) if text and "\0" not in text else None
+            problem = guard.problem(text)
+            readable = text and "\0" not in text and not problem
+            mol = kit.Chem.MolFromSmiles(text) if readable else None
             if not text:
                 reason = "empty SMILES"
+            elif problem:
+                reason = problem
             elif mol is None:
                 reason = "unreadable SMILES"
             elif mol.GetNumAtoms() == 0:
@@ -190,6 +197,24 @@ def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], li
                 continue
             bad.append(Rejected(line, text, reason, first))
     return molecules, rows, bad
+
+
+def read_smiles(texts: Sequence[str]) -> list[Data]:
+    """The molecules of SMILES strings, without targets; an error names the first that cannot be used.
+
+    >>> [molecule.num_nodes for molecule in read_smiles(["CCO", "CCO", "C"])]
+    [3, 3, 1]
+    """
+    table = Table(Path(), {"smiles": list(texts)}, list(range(len(texts))), header=["smiles"], rows=[])
+    molecules, rows, bad = read_molecules(table, "smiles", torch.zeros(len(texts), 1))
+    found = dict(zip(rows, molecules, strict=True))
+    for each in bad:
+        if each.duplicate_of is None:
+            raise OsanError(f"row {each.line}: expected the SMILES of a molecule, got {each.smiles[:80]!r}")
+        found[each.line] = found[each.duplicate_of]
+    return [
+        Data(x=one.x, edge_index=one.edge_index, edge_attr=one.edge_attr) for _, one in sorted(found.items())
+    ]
 
 
 def featurize(mol: Any, y: Tensor) -> Data:
@@ -217,10 +242,14 @@ def missing(target: Tensor) -> bool:
 
 def write_rejected(path: Path, bad: Sequence[Rejected]) -> None:
     """Write ``line,smiles,reason`` rows, whole or not at all."""
-    with written_whole(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(("line", "smiles", "reason"))
-        writer.writerows((r.line, r.smiles, r.reason) for r in bad)
+    write_bytes(path, rejected_text(bad).encode())
+
+
+def rejected_text(bad: Sequence[Rejected], header: bool = True, raw: bool = False) -> str:
+    """The rows ``line,smiles,reason``; cells are :func:`harmless` unless ``raw``."""
+    rows = [[str(r.line), r.smiles, r.reason] for r in bad]
+    first = [["line", "smiles", "reason"]] if header else []
+    return csv_text([*first, *rows], ",", raw)
 
 
 def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:

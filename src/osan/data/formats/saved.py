@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from torch_geometric.data.data import Data, DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import EdgeStorage, GlobalStorage, NodeStorage
 
 from osan.errors import OsanError
+from osan.memory import require_free
 
 PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
 
 
 def load_safely(path: Path, what: str, classes: Sequence[Any]) -> Any:
     """Load a file of plain values, tensors and the given classes only; ``what`` is for the error."""
+    _check_unpacked_size(path)
     try:
         with warnings.catch_warnings(), torch.serialization.safe_globals(list(classes)):
             warnings.simplefilter("ignore")  # torch warns of odd pickle protocols in damaged files
@@ -28,6 +31,16 @@ def load_safely(path: Path, what: str, classes: Sequence[Any]) -> Any:
     except Exception as error:  # torch raises nearly anything on damaged files
         reason = " ".join(str(error).split())[:200]
         raise OsanError(f"{path}: expected {what} that can be loaded safely ({reason})") from error
+
+
+def _check_unpacked_size(path: Path) -> None:
+    """Refuse an archive that would fill the memory when it is unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(part.file_size for part in archive.infolist())
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return  # not an archive, or a damaged one: torch will say so
+    require_free(2 * unpacked, f"{path}: the content unpacked", "split the file")
 
 
 def read_pt(path: Path, targets: bool = True) -> list[Data]:

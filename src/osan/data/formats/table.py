@@ -13,6 +13,7 @@ from typing import Any
 from osan.errors import OsanError
 from osan.extras import optional
 from osan.files import read_start, read_text
+from osan.memory import require_free
 
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 _HEADER = 1 << 22  # bytes that hold any header
@@ -85,21 +86,44 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     if not rows:
         raise OsanError(f"{path}, line 1: expected a header, got an empty file")
     header = [name.strip() for name in rows[0]]
-    for column in columns:
-        if header.count(column) != 1:
-            raise OsanError(
-                f"{path}, line {lines[0]}: expected one column {column!r}, got {header.count(column)} in the "
-                f"header {', '.join(header)[:200]}"
-            )
-    for line, row in zip(lines, rows, strict=True):
-        if len(row) != len(header):
-            raise OsanError(
-                f"{path}, line {line}: expected {len(header)} fields as in the header, got {len(row)}"
-            )
+    check_columns(header, columns, path, lines[0])
+    check_fields(rows, lines, len(header), path)
     place = {column: header.index(column) for column in columns}
     cells = {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}
     kept = (header, rows[1:]) if whole else ([], [])
     return Table(path, cells, lines[1:], separator == ";", *kept)
+
+
+def check_columns(header: Sequence[str], columns: Sequence[str], path: Path, line: int | None = None) -> None:
+    """Raise unless a header has each of the columns once."""
+    for column in columns:
+        if header.count(column) != 1:
+            where = f"{path}, line {line}" if line is not None else f"{path}"
+            raise OsanError(
+                f"{where}: expected one column {column!r}, got {header.count(column)} in the header "
+                f"{', '.join(header)[:200]}"
+            )
+
+
+def check_fields(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int, path: Path) -> None:
+    """Raise unless all rows have as many fields as the header."""
+    for line, row in zip(lines, rows, strict=True):
+        if len(row) != width:
+            raise OsanError(f"{path}, line {line}: expected {width} fields as in the header, got {len(row)}")
+
+
+def read_header(path: Path, columns: Sequence[str]) -> tuple[list[str], str]:
+    """The names of the columns of a text file, and the separator that makes ``columns`` some of them."""
+    text = read_start(path, _HEADER)
+    separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
+    try:
+        header = _first_row(text, separator)
+    except csv.Error as error:
+        raise OsanError(f"{path}, line 1: broken CSV ({error})") from error
+    if not header:
+        raise OsanError(f"{path}, line 1: expected a header, got an empty file")
+    check_columns(header, columns, path, 1)
+    return header, separator
 
 
 def has_column(path: Path, name: str) -> bool:
@@ -113,7 +137,7 @@ def has_column(path: Path, name: str) -> bool:
 def _header(path: Path, name: str) -> list[str]:
     """The names of the columns; the separator is the one that makes ``name`` a column, if any."""
     if _is_parquet(path):
-        return list(_open_parquet(path).schema_arrow.names)
+        return list(open_parquet(path).schema_arrow.names)
     text = read_start(path, _HEADER)
     return _first_row(text, "\t" if ".tsv" in path.name.lower() else _separator(text, [name]))
 
@@ -154,7 +178,8 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     return value
 
 
-def _open_parquet(path: Path) -> Any:
+def open_parquet(path: Path) -> Any:
+    """A Parquet file, of which nothing but the description is read yet."""
     arrow = optional("pyarrow", "parquet", "reading Parquet")
     parquet = optional("pyarrow.parquet", "parquet", "reading Parquet")
     try:
@@ -164,20 +189,38 @@ def _open_parquet(path: Path) -> Any:
 
 
 def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
-    file = _open_parquet(path)
+    file = open_parquet(path)
     arrow = optional("pyarrow", "parquet", "reading Parquet")
+    check_columns(file.schema_arrow.names, columns, path)
+    known = file.metadata
+    unpacked = sum(known.row_group(i).total_byte_size for i in range(known.num_row_groups))
+    require_free(4 * unpacked, f"{path}: the table unpacked", "split the file")
     try:
-        header = file.schema_arrow.names
-        for column in columns:
-            if header.count(column) != 1:
-                raise OsanError(
-                    f"{path}: expected one column {column!r}, got the columns {', '.join(header)[:200]}"
-                )
         table = file.read(columns=None if whole else list(columns))
-        texts = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
+        texts = parquet_cells(table, path)
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
     place = {column: table.column_names.index(column) for column in columns}
     cells = {column: [text.strip() for text in texts[i]] for column, i in place.items()}
     kept = (table.column_names, [list(row) for row in zip(*texts, strict=True)]) if whole else ([], [])
     return Table(path, cells, list(range(1, table.num_rows + 1)), False, *kept)
+
+
+def parquet_cells(table: Any, path: Path, first: int = 1) -> list[list[str]]:
+    """The columns of a part of a Parquet file as text; ``first`` is the number of its first row.
+
+    Raises
+    ------
+    OsanError
+        If a cell is longer than those of CSV files may be.
+    """
+    texts = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
+    for name, column in zip(table.schema.names, texts, strict=True):
+        longest = max(map(len, column), default=0)
+        if longest > csv.field_size_limit():
+            row = first + next(i for i, text in enumerate(column) if len(text) == longest)
+            raise OsanError(
+                f"{path}, row {row}, column {name}: expected at most {csv.field_size_limit()} characters, "
+                f"got {longest}"
+            )
+    return texts

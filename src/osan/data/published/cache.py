@@ -6,7 +6,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.torch import load
 from safetensors.torch import save as to_bytes
 from torch import Tensor
 
@@ -14,7 +15,7 @@ from osan.data.flat import FlatDataset
 from osan.data.published.places import FORMAT
 from osan.data.task import Features
 from osan.errors import OsanError
-from osan.files import written_whole
+from osan.files import read_bytes, sealed, unsealed, write_bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,18 +46,18 @@ def save(processed: Processed, path: Path) -> None:
     tensors |= {f"index/{name}": index.contiguous() for name, index in processed.indices.items()}
     edge = processed.edge_features
     features = {"vertex": asdict(processed.vertex_features), "edge": None if edge is None else asdict(edge)}
-    with written_whole(path) as temporary:
-        # Not save_file: no one else may read the file it makes, and the cache may be shared.
-        metadata = {"osan": FORMAT, "features": json.dumps(features)}
-        temporary.write_bytes(to_bytes(tensors, metadata))
+    metadata = {"osan": FORMAT, "features": json.dumps(features)}
+    write_bytes(path, sealed(to_bytes(tensors, metadata)))
 
 
 def read(path: Path) -> Processed:
     """Read a file that :func:`save` wrote. A damaged file raises :class:`OsanError`."""
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        content = unsealed(read_bytes(path))
+        if content is None:
+            raise OsanError("it has no checksum")
+        tensors = load(content)
+        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]).get("__metadata__", {})
         if metadata.get("osan") != FORMAT:
             raise OsanError(f"format: expected {FORMAT!r}, got {metadata.get('osan')!r}")
         features = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from torch import Tensor
 from osan.data.published import cache as store
 from osan.data.published.cache import Processed
 from osan.data.published.catalog import Source
-from osan.data.published.paths import Folder, cache_root, stage, workspace
+from osan.data.published.paths import Folder, alone, cache_root, stage, workspace
 from osan.data.published.places import cached_file, find, locate, where_to_put
 from osan.data.splits import PARTS, Split, SplitRequest, check_split, draw_split, fold_split, subset_split
 from osan.data.task import Task, make_task
@@ -54,15 +56,27 @@ def load_published(
 def prepare(source: Source, root: Folder = None, cache: Folder = None, download: bool = False) -> Processed:
     """The processed dataset: from the cache if possible, else from its raw files."""
     place = locate(source, root, cache)
-    if place is not None:
-        file = cached_file(source, place, cache)
-        if file.is_file():
-            try:
-                return store.read(file)
-            except OsanError:
-                file.unlink()  # damaged: built again below
-    elif not (download and source.downloads):
+    if place is None and not (download and source.downloads):
         raise OsanError(where_to_put(source, root))
+    found = _stored(source, place, cache)
+    if found is not None:
+        return found
+    with alone(cache_root(cache), source.name):
+        # Another process may have built it meanwhile.
+        found = _stored(source, locate(source, root, cache), cache)
+        return found or _build(source, locate(source, root, cache), cache)
+
+
+def _stored(source: Source, place: Path | None, cache: Folder) -> Processed | None:
+    """What the cache has of a dataset; nothing if the file is missing or damaged."""
+    file = None if place is None else cached_file(source, place, cache)
+    with suppress(OsanError):
+        return store.read(file) if file is not None and file.is_file() else None
+    return None
+
+
+def _build(source: Source, place: Path | None, cache: Folder) -> Processed:
+    """Process the raw files, and keep the result."""
     with workspace(cache_root(cache)) as folder:
         work = folder / source.folder
         if place is not None:
@@ -88,6 +102,10 @@ def _read(source: Source, work: Path, place: Path | None) -> Processed:
     except ImportError as error:
         raise OsanError(f"{source.name} needs {error.name}: pip install 'osan[molecules]'") from error
     except Exception as error:
+        if _is_full(error):
+            raise OsanError(
+                f"{source.name}: no space left in the cache folder {work}; set OSAN_CACHE to another folder"
+            ) from error
         reason = f"{type(error).__name__}: {error}"
         if place is None:
             raise OsanError(
@@ -97,6 +115,16 @@ def _read(source: Source, work: Path, place: Path | None) -> Processed:
             f"{source.name}: cannot read the raw files in {place / source.folder} ({reason}); "
             "replace them with the published ones"
         ) from error
+
+
+def _is_full(error: BaseException | None) -> bool:
+    """Whether a full disk caused an error, however a third-party loader reports it."""
+    if error is None:
+        return False
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    # What torch.save makes of it.
+    torn = isinstance(error, RuntimeError) and "PytorchStreamWriter failed writing" in str(error)
+    return full or torn or _is_full(error.__cause__ or error.__context__)
 
 
 def _keep(work: Path, target: Path) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from osan.errors import OsanError
+from osan.files import remove_leftovers, remove_tree, temporary_name
+from osan.locks import locked
 
 Folder = str | os.PathLike[str] | None
+# Seconds to wait for another process that builds the same file.
+_PATIENCE = 3600.0
 
 
 def data_root(root: Folder = None) -> Path | None:
@@ -42,27 +45,48 @@ def cache_root(cache: Folder = None) -> Path:
 
 @contextmanager
 def workspace(parent: Path) -> Iterator[Path]:
-    """A temporary folder for third-party loaders; it is removed whatever happens."""
+    """A temporary folder for third-party loaders; it is removed whatever happens, or by the next one."""
     try:
-        folder = Path(tempfile.mkdtemp(prefix=".work-", dir=parent))
+        remove_leftovers(parent, "work")
+        folder = parent / temporary_name("work")
+        folder.mkdir()
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
     except OSError as error:
         raise OsanError(
             f"cannot work in the cache folder {parent}: {error}; set OSAN_CACHE to another folder"
         ) from error
 
 
+@contextmanager
+def alone(parent: Path, name: str) -> Iterator[None]:
+    """Let one process at a time build a file of the cache; others wait for it."""
+    folder = parent / "locks" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a cache that cannot be written is not built, either
+        yield
+        return
+    with locked(folder, f"building {name}", wait=_PATIENCE):
+        yield
+
+
 def files_under(folder: Path) -> list[Path]:
     """Every file under ``folder``, following links, in a fixed order.
 
-    Folders named ``processed`` are left out: third-party loaders keep their results there.
+    Folders named ``processed`` are left out: third-party loaders keep their results there. A folder that is
+    linked into itself is read once.
     """
-    found = []
+    found, seen = [], set()
     for place, folders, names in os.walk(folder, followlinks=True):
-        folders[:] = [name for name in folders if name != "processed"]
+        seen.add(os.path.realpath(place))
+        folders[:] = [
+            name
+            for name in folders
+            if name != "processed" and os.path.realpath(os.path.join(place, name)) not in seen
+        ]
         found += [Path(place, name) for name in names]
     return sorted(found)
 

@@ -9,7 +9,7 @@ from osan.data.published.paths import Folder, cache_root, data_root, fingerprint
 from osan.errors import OsanError
 
 # Increased whenever the meaning of a cached file changes, so that older files are rebuilt.
-FORMAT = "1"
+FORMAT = "2"
 
 
 def find(name: str) -> Source:

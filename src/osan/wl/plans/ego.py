@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from osan.graphs import Graph
 from osan.wl.changed import Changed
-from osan.wl.copies import chosen_subgraphs, walk_subgraphs
+from osan.wl.copies import chosen_subgraphs, count_walks, walk_subgraphs
 from osan.wl.encode import Colors, Encoded, pointers
 from osan.wl.plans.oswl import ball
 from osan.wl.plans.plan import Cost, Plan, PlanBuilder, copies_cost, copies_plan
@@ -93,11 +94,23 @@ def _cost(test: WLTest, n: int, m: int) -> Cost:
     return copies_cost(int(n**test.k), n, m, width=test.k)
 
 
+def _walks_cost(test: WLTest, graph: Graph) -> Cost:
+    walks = count_walks(graph, test.k)
+    return copies_cost(walks, graph.num_vertices, graph.num_edges, width=2 * test.k)
+
+
 def _title(name: str, test: WLTest) -> str:
     text = f"{test.k}-{name}" if test.k > 1 else name
     return f"{text} test" if test.hops is None else f"{text} test, {ball(test)}"
 
 
-ID = PlanBuilder(_id, _cost, partial(_title, "ID-GNN"), {**_EGO_NETS, "mark_center": True}, least_k=1)
+ID = PlanBuilder(
+    _id,
+    _cost,
+    partial(_title, "ID-GNN"),
+    {**_EGO_NETS, "mark_center": True},
+    least_k=1,
+    exact_cost=_walks_cost,
+)
 NESTED = PlanBuilder(_nested, _cost, partial(_title, "nested GNN"), {"k": 1, **_EGO_NETS})
 KERNEL = PlanBuilder(_kernel, _cost, partial(_title, "GNN-as-kernel"), {"k": 1, **_EGO_NETS})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from osan.graphs import Graph
 from osan.wl import kernels
 from osan.wl.changed import Changed
 from osan.wl.copies import Copies
@@ -76,13 +77,15 @@ class PlanBuilder:
     build
         Makes the plan of a test on some graphs.
     cost
-        What a test costs on a graph with n vertices and m edges, known before anything is allocated.
+        What a test costs at most on a graph with n vertices and m edges, known before anything is allocated.
     title
         The name of a test in tables and messages.
     fixed
         The settings that this kind of test does not leave open, with their values.
     least_k
         The smallest k.
+    exact_cost
+        What a test costs on a graph, if that depends on more than its size and may be far less.
     """
 
     build: Callable[[Encoded, WLTest], Plan]
@@ -90,6 +93,13 @@ class PlanBuilder:
     title: Callable[[WLTest], str]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     least_k: int = 0
+    exact_cost: Callable[[WLTest, Graph], Cost] | None = None
+
+    def cost_on(self, test: WLTest, graph: Graph) -> Cost:
+        """What a test costs on a graph."""
+        if self.exact_cost is not None:
+            return self.exact_cost(test, graph)
+        return self.cost(test, graph.num_vertices, graph.num_edges)
 
 
 def copies_plan(

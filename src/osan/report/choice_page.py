@@ -1,0 +1,164 @@
+"""One page about what a run chooses: a table of graphs with their subgraphs, and the substructures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from torch_geometric.data import Data
+
+from osan import __version__
+from osan.files import write_bytes
+from osan.report.choice_effects import Effects, Looked, effects
+from osan.report.chosen_parts import edges_of, molecule_of, smiles_parts, substructures
+from osan.report.drawing import layout
+from osan.report.frequencies import first_arcs
+
+_WORDS = {"delete": "deleted", "select": "kept", "mark": "marked"}
+_SIZE = (210, 160)
+MOST_SUBGRAPHS = 6
+
+
+def write_choice_page(
+    folder: str | Path, out: Path, *, graphs: int = 50, samples: int = 20, data: Path | None = None
+) -> int:
+    """Write a page about what a run chooses and what it does to the predictions.
+
+    Parameters
+    ----------
+    folder, graphs, samples, data
+        As in :func:`osan.report.effects`.
+    out
+        The file to write.
+
+    Returns
+    -------
+    int
+        The number of graphs on the page.
+    """
+    text = choice_page(effects(folder, graphs, samples=samples, data=data))
+    write_bytes(out, text.encode())
+    return text.count('class="graph"')
+
+
+def choice_page(found: Effects, most: int = 20) -> str:
+    """The page as one HTML text; ``most`` substructures are listed."""
+    from jinja2 import Environment, StrictUndefined
+
+    template = files("osan.report").joinpath("choice_page.html").read_text(encoding="utf-8")
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    listed = substructures(found)[:most]
+    return environment.from_string(template).render(
+        name=found.name,
+        policy=str(found.policy),
+        word=_WORDS[found.policy.operation],
+        of_classes=found.of_classes,
+        rows=[_row(one, found) for one in found.looked],
+        substructures=listed,
+        top=max((each.times for each in listed), default=1),
+        version=__version__,
+    )
+
+
+def _row(one: Looked, found: Effects) -> dict[str, Any]:
+    """What the template shows of a graph."""
+    molecule = molecule_of(one.graph)
+    place = _places(one.graph, molecule)
+    of_edges = found.policy.weighs_edges
+    subgraphs = [
+        {
+            "picture": picture(one.graph, place, molecule, each.elements, of_edges),
+            "atoms": " ".join(map(str, _atoms(one.graph, each.elements, of_edges))),
+            "alone": each.alone,
+            "without": each.without,
+            "random": each.random,
+        }
+        for each in one.subgraphs[:MOST_SUBGRAPHS]
+    ]
+    return {
+        "number": one.number,
+        "parts": [] if molecule is None else smiles_parts(molecule),
+        "target": one.target,
+        "prediction": one.prediction,
+        "whole": one.whole,
+        "error": one.error,
+        "gain": one.gain,
+        "settled": None if math.isnan(one.settled) else one.settled,
+        "subgraphs": subgraphs,
+        "more": max(0, len(one.subgraphs) - MOST_SUBGRAPHS),
+    }
+
+
+def _atoms(graph: Data, elements: Sequence[int], of_edges: bool) -> list[int]:
+    if not of_edges:
+        return list(elements)
+    return sorted({v for ends in edges_of(graph, elements) for v in ends})
+
+
+def _places(graph: Data, molecule: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Where vertices are drawn, in the picture's units; shape ``[vertices, 2]``."""
+    count = int(graph.num_nodes or 0)
+    if molecule is not None:
+        conformer = molecule.GetConformer()
+        spots = [conformer.GetAtomPosition(v) for v in range(count)]
+        points = np.array([[spot.x, -spot.y] for spot in spots]).reshape(-1, 2)
+    else:
+        drawn = nx.Graph(list(first_arcs(graph.edge_index)))
+        drawn.add_nodes_from(range(count))
+        places = layout(drawn)
+        points = np.array([places[v] for v in range(count)]).reshape(-1, 2)
+    if not count:
+        return points
+    low, high = points.min(0), points.max(0)
+    room = np.array(_SIZE) - 36
+    scale = min(room / np.maximum(high - low, 1e-9))
+    return (points - (low + high) / 2) * min(scale, 40.0) + np.array(_SIZE) / 2
+
+
+def picture(
+    graph: Data,
+    place: np.ndarray[Any, np.dtype[np.float64]],
+    molecule: Any,
+    elements: Sequence[int],
+    of_edges: bool,
+) -> str:
+    """A graph with what is chosen in orange, as SVG; atoms have their element and a number to light up."""
+    chosen = set(edges_of(graph, elements)) if of_edges else set()
+    vertices = set() if of_edges else set(elements)
+    lines, dots = [], []
+    for u, v in first_arcs(graph.edge_index):
+        (x0, y0), (x1, y1) = place[u], place[v]
+        wide = (
+            _bond_width(molecule, u, v)
+            if (u, v) not in chosen
+            else 'stroke="#d55e00" stroke-width="6" stroke-linecap="round"'
+        )
+        lines.append(f'<line x1="{x0:.0f}" y1="{y0:.0f}" x2="{x1:.0f}" y2="{y1:.0f}" {wide}/>')
+    for v, (x, y) in enumerate(place):
+        symbol = str(v) if molecule is None else molecule.GetAtomWithIdx(v).GetSymbol()
+        shown = symbol if molecule is None or symbol != "C" else ""
+        fill = "#e69f00" if v in vertices else "var(--paper)" if shown else "currentColor"
+        radius = 8 if v in vertices or shown else 2.5
+        edge = ' stroke="currentColor"' if v in vertices or molecule is None else ""
+        text = f'<text x="{x:.0f}" y="{y:.0f}" dy=".35em">{shown}</text>' if shown else ""
+        dots.append(
+            f'<g data-atom="{v}"><circle cx="{x:.0f}" cy="{y:.0f}" r="{radius}" fill="{fill}"{edge}/>'
+            f"{text}</g>"
+        )
+    width, height = _SIZE
+    return f'<svg viewBox="0 0 {width} {height}" role="img">{"".join(lines)}{"".join(dots)}</svg>'
+
+
+def _bond_width(molecule: Any, u: int, v: int) -> str:
+    """Single bonds thin, double ones thicker, aromatic ones dashed beside a line."""
+    kind = "SINGLE" if molecule is None else str(molecule.GetBondBetweenAtoms(u, v).GetBondType())
+    width = {"SINGLE": 1.3, "DOUBLE": 3.2, "TRIPLE": 5, "AROMATIC": 2.2}.get(kind, 1.3)
+    dashes = ' stroke-dasharray="5 2"' if kind == "AROMATIC" else ""
+    return f'stroke="currentColor" stroke-opacity=".75" stroke-width="{width}"{dashes}'

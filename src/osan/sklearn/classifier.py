@@ -1,0 +1,59 @@
+"""The classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from osan.errors import OsanError
+from osan.sklearn.base import Estimator
+from osan.training.columns import meaning
+
+
+class OSANClassifier(ClassifierMixin, Estimator):
+    """A network on molecules or graphs that predicts classes; the parameters of :class:`OSANRegressor`.
+
+    Attributes
+    ----------
+    classes_
+        The labels, in ascending order.
+
+    Examples
+    --------
+    >>> smiles = ["C" * n + end for n in range(1, 9) for end in ("", "O", "N")]
+    >>> labels = ["alcohol" if "O" in s else "other" for s in smiles]
+    >>> model = OSANClassifier(epochs=2, width=8, layers=2).fit(smiles, labels)
+    >>> model.predict_proba(smiles[:3]).shape
+    (3, 2)
+    """
+
+    _kept = ("molecules_", "classes_")
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train on SMILES strings or PyG graphs, and one label for each."""
+        labels = np.asarray(y)
+        if labels.ndim != 1:
+            raise OsanError(f"y: expected one label per row, shape [rows], got {list(labels.shape)}")
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise OsanError("y: expected labels, got NaN or infinity")
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise OsanError(f"y: expected at least two classes, got {self.classes_.tolist()}")
+        if len(self.classes_) == 2:
+            self._fit(X, torch.tensor(codes, dtype=torch.float32).reshape(-1, 1), "binary")
+        else:
+            self._fit(X, torch.tensor(codes, dtype=torch.long), "multiclass", len(self.classes_))
+        return self
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probabilities of the classes in the order of ``classes_``, shape ``[rows, classes]``."""
+        values = meaning(self._outputs(X), self.learner_.info).double().numpy()
+        return np.hstack([1 - values, values]) if len(self.classes_) == 2 else values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable label of each row."""
+        return self.classes_[self.predict_proba(X).argmax(1)]

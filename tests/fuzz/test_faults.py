@@ -1,0 +1,174 @@
+"""Every file that is written: old or new content, whatever fails; then it can be written again."""
+
+import errno
+import os
+import re
+import signal
+from functools import cache
+
+import faults
+import pytest
+import torch
+from safetensors.torch import save
+
+from osan.data import Features, flatten, planted_motif
+from osan.data.custom.molecules import Rejected, write_rejected
+from osan.data.published import cache as store
+from osan.data.published.cache import Processed
+from osan.errors import OsanError
+from osan.experiments.sweep import Job, concluded
+from osan.files import write_bytes
+from osan.graphs import Graph, write_graphs
+from osan.training.callbacks import History
+from osan.training.checkpoint import SafeCheckpointIO
+from osan.training.columns import write_csv
+from osan.training.folder import write_json
+from osan.training.settings import Settings
+from osan.training.settings_files import write_settings
+
+GRAPHS = flatten(planted_motif(2, seed=0))
+
+
+def metrics(path, n):
+    history = History(path.parent)
+    history.file, history.rows = path, [{"epoch": float(n)}]
+    history.write()
+
+
+def model(path, n):
+    write_bytes(path, save({"w": torch.full((3,), float(n))}))
+
+
+@cache
+def page(n):
+    from osan.report.page import _render
+
+    values = {"title": str(n), "version": "", "parts": [], "examples": [], "failed": [], "environments": []}
+    return _render(**values, counts={"finished": 0, "failed": 0, "unfinished": 0}).encode()
+
+
+def report(path, n):
+    write_bytes(path, page(n))
+
+
+def sweep_state(path, n):
+    write_json(path, {"error": f"the process ended with exit code {n}"})
+
+
+# What is written, and how: content depends on a number.
+WRITERS = {
+    "cache": lambda path, n: store.save(
+        Processed(GRAPHS, Features(sizes=(2,)), None, {"test": torch.tensor([n])}), path
+    ),
+    "checkpoint": lambda path, n: SafeCheckpointIO().save_checkpoint({"epoch": n}, path),
+    "best model": model,
+    "metrics": metrics,
+    "settings": lambda path, n: write_settings(Settings(seed=n), path),
+    "predictions": lambda path, n: write_csv(path, ["a"], [[n]]),
+    "rejected rows": lambda path, n: write_rejected(path, [Rejected(n, "C", "reason")]),
+    "sweep state": sweep_state,
+    "report": report,
+    "graphs": lambda path, n: write_graphs(path, [Graph(3, [(0, n)])]),
+}
+ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EDQUOT, errno.EFBIG)
+
+
+@pytest.fixture(params=WRITERS)
+def write(request):
+    return WRITERS[request.param]
+
+
+def test_every_call_that_fails(write, tmp_path):
+    """Full disk, broken disk, no permission, read-only, quota: one line, the old content, nothing else."""
+    path = tmp_path / "file"
+    with faults.failing(-1) as layer:
+        write(path, 1)
+    old = path.read_bytes()
+    # The last calls only make the rename last.
+    renamed = layer.names.index("replace")
+    for at in range(len(layer.names)):
+        # Every call fails in two ways, and every error comes at several calls.
+        for number in ERRORS[at % 3 :: 3]:
+            reason = re.escape(os.strerror(number))
+            with faults.failing(at, faults.error(number)):
+                if at <= renamed:
+                    with pytest.raises(OsanError, match=rf"file cannot be written: {reason}; earlier files"):
+                        write(path, 2)
+                    assert path.read_bytes() == old
+                else:
+                    write(path, 2)
+                    assert path.read_bytes() != old
+                    write(path, 1)
+                    old = path.read_bytes()
+            assert os.listdir(tmp_path) == ["file"]
+    with faults.failing(layer.names.index("write"), faults.short):
+        write(path, 2)
+    assert len(path.read_bytes()) == len(old)
+    assert path.read_bytes() != old
+
+
+def test_a_kill_before_and_within_every_call(write, tmp_path):
+    path = tmp_path / "file"
+    with faults.failing(-1) as layer:
+        write(path, 1)
+    rename = layer.names.index("replace")
+    for at in range(len(layer.names)):
+        way = (faults.kill, faults.tear)[at % 2] if layer.names[at] == "close" else faults.tear
+        for fault in {way, faults.kill if at in (0, rename) else way}:
+            old = path.read_bytes()
+
+            def killed(at=at, fault=fault):
+                with faults.failing(at, fault):
+                    write(path, 2)
+
+            assert faults.in_child(killed) == -signal.SIGKILL
+            renamed = at > rename or (at == rename and fault is faults.tear)
+            assert (path.read_bytes() != old) == renamed
+            write(path, 1)
+            assert os.listdir(tmp_path) == ["file"]
+
+
+def test_lines_that_cannot_be_appended(tmp_path):
+    """The file of metrics keeps its earlier lines, whole."""
+    history = History(tmp_path)
+    for epoch in range(2):
+        history.rows.append({"epoch": float(epoch), "loss": 1.0})
+        history.add(history.rows[-1])
+    whole = (tmp_path / "metrics.csv").read_text()
+    assert whole == "epoch,loss\n0.0,1.0\n1.0,1.0\n"
+    history.rows.append({"epoch": 2.0, "loss": 1.0})
+
+    def half(name, *arguments):
+        if name == "write":
+            os.write(arguments[0], arguments[1][:3])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with faults.failing(1, half), pytest.raises(OsanError, match="No space left on device; earlier lines"):
+        history.add(history.rows[-1])
+    assert (tmp_path / "metrics.csv").read_text() == whole
+    history.add(history.rows[-1])
+    assert (tmp_path / "metrics.csv").read_text() == whole + "2.0,1.0\n"
+    # A row with other columns, as after a change of version.
+    history.rows.append({"epoch": 3.0, "loss": 1.0, "kappa": 0.5})
+    history.add(history.rows[-1])
+    assert (tmp_path / "metrics.csv").read_text().splitlines()[::4] == ["epoch,loss,kappa", "3.0,1.0,0.5"]
+
+
+def test_a_folder_that_may_not_be_written(write, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(OsanError, match="Permission denied"):
+            write(tmp_path / "file", 1)
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_a_sweep_that_cannot_note_a_failure(tmp_path):
+    with (
+        faults.failing(0, faults.error(errno.ENOSPC)),
+        pytest.raises(OsanError, match="No space left on device"),
+    ):
+        concluded(Job(Settings(), tmp_path), 3)
+    assert concluded(Job(Settings(), tmp_path), 3).state == "failed"

@@ -53,6 +53,14 @@ def test_every_page_of_the_menu_is_there():
     assert [page for page in pages(menu) if not (DOCS / page).exists()] == []
 
 
+def test_the_site_loads_nothing_from_elsewhere():
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    assert settings["theme"]["font"] is False
+    assert not any(
+        "//" in str(each) for key in ("extra_javascript", "extra_css") for each in settings.get(key, [])
+    )
+
+
 def test_commands_in_the_pages_exist():
     import typer
 

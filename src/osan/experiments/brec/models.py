@@ -152,8 +152,8 @@ def _network(
 def spread_weights(model: torch_nn.Module, summands: float, gain: float) -> None:
     """Draw normal weights and biases; layers that sum neighbors are divided by the root of ``summands``.
 
-    PyTorch's own initial weights shrink features in every layer. After ten layers, what one marked vertex
-    changes is lost in rounding. With too large weights, rounding errors grow in every layer instead; after a
+    With too small weights, what one marked vertex changes shrinks in every layer and is lost in rounding
+    after ten of them. With too large weights, rounding errors grow in every layer instead; after a
     pooling that sums they are larger still, so summands above a degree of 5 count more there.
     """
     for part in model.modules():

@@ -15,4 +15,6 @@ Neighborhood = Literal["edges", "all"]
 # What the targets of a task are.
 Kind = Literal["regression", "binary", "multiclass"]
 # How a task is scored; see osan.data.METRICS.
-MetricName = Literal["mae", "rmse", "accuracy", "rocauc"]
+MetricName = Literal[
+    "mae", "rmse", "r2", "spearman", "accuracy", "rocauc", "prauc", "mcc", "balanced", "logloss", "ece"
+]

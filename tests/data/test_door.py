@@ -89,7 +89,7 @@ def test_names_come_before_paths(folder):
         ("a.g6", {"smiles": "smi"}, "smiles: expected none, for a.g6 is a file of graphs"),
         ("a.g6", {}, "labels: expected a text file with one line per graph of a.g6"),
         ("a.pt", {"labels": "labels.txt"}, "labels: expected none, for a.pt contains targets"),
-        ("a.pt", {"kind": "binary", "metric": "mae"}, "metric: expected accuracy or rocauc for binary"),
+        ("a.pt", {"kind": "binary", "metric": "mae"}, "metric: expected accuracy, rocauc, prauc, mcc"),
         (".", {}, "expected one file NAME_A.txt of the TU format, got 0"),
     ],
 )

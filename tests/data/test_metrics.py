@@ -35,5 +35,7 @@ def test_wrong_kinds_and_metrics():
     with pytest.raises(OsanError, match="kind: expected regression, binary or multiclass, got 'nope'"):
         check_kind("nope")
     assert load("planted-motif", num_graphs=10, metric="rmse").metric == "rmse"
-    with pytest.raises(OsanError, match="metric: expected mae or rmse for regression, got 'accuracy'"):
+    with pytest.raises(
+        OsanError, match="metric: expected mae, rmse, r2 or spearman for regression, got 'accuracy'"
+    ):
         load("planted-motif", num_graphs=10, metric="accuracy")

@@ -100,4 +100,4 @@ def test_malformed_files_name_the_real_file(sat_folder, text, message):
     with pytest.raises(OsanError, match=message) as caught:
         _load(sat_folder, text)
     assert str(sat_folder / "data" / "EXP" / "osan" / "EXP.txt") in str(caught.value)
-    assert list((sat_folder / "cache").iterdir()) == []
+    assert {path.name for path in (sat_folder / "cache").iterdir()} <= {"locks"}

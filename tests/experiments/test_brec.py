@@ -130,7 +130,6 @@ def test_networks_separate_what_their_tests_separate(precision):
     for pair, names, apart in (
         (HEXAGON, ["gin"], False),
         (HEXAGON, ["vs-1-osan", "ds-edge-deleted", "dss-edge-deleted"], True),
-        # In float32 the statistic alone separates this pair, by rounding.
         (rook, ["1-osan"], False),
         (rook, ["2-osan"], True),
     ):

@@ -168,3 +168,31 @@ def test_no_runs(tmp_path):
     with pytest.raises(OsanError, match="expected at least one run in"):
         write_page(tmp_path, tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("result.json", b'{"key": 3}'),
+        ("result.json", b"[" * 100_000),
+        ("settings.toml", b"\xff"),
+        ("failed.json", b"[]"),
+        ("metrics.csv", b"epoch\n0\n\xff,\0\n"),
+        ("environment.json", b'{"versions": []}'),
+    ],
+)
+def test_a_damaged_run_is_listed_and_the_others_are_shown(molesol, tmp_path, file, content):
+    """Neither a page nor a list of runs fails for one file."""
+    folder = next(molesol.glob("**/baseline/seed-1"))
+    (folder / file).write_bytes(content)
+    damaged = []
+    records = read_records(molesol, damaged.append)
+    if file in ("result.json", "settings.toml", "failed.json"):
+        assert [run.folder for run in damaged] == [folder]
+        assert len(records) == 4
+    else:
+        assert not damaged
+        assert len(records) == 5
+    if file in ("settings.toml", "metrics.csv", "environment.json"):  # drawing takes a second
+        write_page(molesol, tmp_path / "page.html")
+        assert ("damaged: " in (tmp_path / "page.html").read_text()) == bool(damaged)

@@ -5,8 +5,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, mean_absolute_error, roc_auc_score, root_mean_squared_error
+from scipy.stats import spearmanr
+from sklearn import metrics
 
+from osan.data.metrics import metrics_for
 from osan.errors import OsanError
 from osan.training.scores import Score, losses_per_graph, score
 
@@ -24,11 +26,58 @@ def masked(seed, graphs=30, targets=3, missing=0.3):
 
 
 REFERENCE = {
-    "mae": ("regression", mean_absolute_error),
-    "rmse": ("regression", root_mean_squared_error),
-    "accuracy": ("binary", lambda y, p: accuracy_score(y, p > 0)),
-    "rocauc": ("binary", lambda y, p: roc_auc_score(y, p)),
+    "mae": ("regression", metrics.mean_absolute_error),
+    "rmse": ("regression", metrics.root_mean_squared_error),
+    "r2": ("regression", metrics.r2_score),
+    "spearman": ("regression", lambda y, p: spearmanr(y, p).statistic),
+    "accuracy": ("binary", lambda y, p: metrics.accuracy_score(y, p > 0)),
+    "rocauc": ("binary", metrics.roc_auc_score),
+    "prauc": ("binary", metrics.average_precision_score),
+    "mcc": ("binary", lambda y, p: metrics.matthews_corrcoef(y, p > 0)),
+    "balanced": ("binary", lambda y, p: metrics.balanced_accuracy_score(y, p > 0)),
+    "logloss": ("binary", lambda y, p: metrics.log_loss(y, 1 / (1 + np.exp(-p)))),
+    "ece": ("binary", lambda y, p: calibration_error(y, 1 / (1 + np.exp(-p)))),
 }
+
+
+def calibration_error(hit, probability, bins=15):
+    """By its definition: the mean over rows of the distance between the means of their bin."""
+    place = np.clip(np.ceil(probability * bins).astype(int) - 1, 0, bins - 1)
+    return sum(abs((hit - probability)[place == b].sum()) for b in set(place)) / len(hit)
+
+
+def test_several_classes_like_scikit_learn():
+    rng = np.random.default_rng(1)
+    logits, y = rng.normal(size=(60, 4)), rng.integers(0, 4, 60)
+    probability = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    best = probability.argmax(1)
+    wanted = {
+        "accuracy": metrics.accuracy_score(y, best),
+        "mcc": metrics.matthews_corrcoef(y, best),
+        "balanced": metrics.balanced_accuracy_score(y, best),
+        "logloss": metrics.log_loss(y, probability),
+        "ece": calibration_error(best == y, probability.max(1)),
+    }
+    assert set(wanted) == set(metrics_for("multiclass"))
+    given_y = np.where(np.arange(80) < 60, np.pad(y, (0, 20)), -1)  # the others have no class
+    given = torch.tensor(np.pad(logits, ((0, 20), (0, 0)))), torch.tensor(given_y)
+    for name, value in wanted.items():
+        assert float(score(*given, "multiclass", name)) == pytest.approx(value, abs=1e-6), name
+
+
+def test_what_cannot_be_computed():
+    same = torch.ones(4, 1)
+    for kind, name in (
+        ("regression", "r2"),
+        ("regression", "spearman"),
+        ("binary", "mcc"),
+        ("binary", "balanced"),
+    ):
+        with pytest.raises(OsanError, match=f"{name}: expected"):
+            score(torch.randn(4, 1), same, kind, name)
+    with pytest.raises(OsanError, match="prauc: expected"):
+        score(torch.randn(4, 1), 0 * same, "binary", "prauc")
+    assert float(score(same, torch.tensor([[1.0], [2.0], [3.0], [3.0]]), "regression", "spearman")) == 0
 
 
 @given(seed=st.integers(0, 2**20), metric=st.sampled_from(sorted(REFERENCE)))

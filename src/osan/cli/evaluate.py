@@ -30,7 +30,7 @@ def evaluate(
     if they are always the same, 0 if noise alone decides.
     """
     from osan.selection import Noise
-    from osan.training.evaluation import predict, sample_agreement, scores
+    from osan.training.evaluation import predict, sample_agreement, scores, votes
     from osan.training.run import load_model
     from osan.training.tasks import load_task
 
@@ -47,7 +47,7 @@ def evaluate(
     graphs = task.splits[split]
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
-    values = scores(predict(learner, graphs, size, samples, other), graphs.y, info)
+    values = scores(predict(learner, graphs, size, samples, other), graphs.y, info, votes(learner))
     kappa = sample_agreement(learner, graphs, size, max(2, samples or 5), other)
     if as_json:
         print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, "agreement": kappa})

@@ -60,7 +60,7 @@ def load(
     kind
         Tables and files: ``"regression"`` (the default), ``"binary"`` or ``"multiclass"``.
     metric
-        ``"mae"``, ``"rmse"``, ``"accuracy"`` or ``"rocauc"``; by default the usual one of the data.
+        One of :data:`osan.data.METRICS` for the kind; by default the usual one of the data.
     split
         ``"random"`` (80/10/10 by ``seed``), ``"stratified"`` (ten folds by ``seed``), ``"official"`` (named
         datasets), ``"scaffold"`` or a column of train, val and test (tables), the file of a split or a

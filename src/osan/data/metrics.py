@@ -36,6 +36,9 @@ class Metric:
     reference: tuple[str, ...] = ()
 
 
+#: ``prauc`` is the average precision, ``mcc`` Matthews' correlation, ``balanced`` the mean recall of the
+#: classes, ``ece`` the expected calibration error in 15 bins of the probability of class 1, or, of several
+#: classes, of the predicted one.
 METRICS: dict[str, Metric] = {
     "mae": Metric(
         kinds=("regression",),
@@ -45,6 +48,8 @@ METRICS: dict[str, Metric] = {
         reference=("mean_absolute_error",),
     ),
     "rmse": Metric(kinds=("regression",), direction="min", reference=("mean_squared_error",)),
+    "r2": Metric(kinds=("regression",), direction="max", reference=("r2_score",)),
+    "spearman": Metric(kinds=("regression",), direction="max", reference=("spearman_corrcoef",)),
     "accuracy": Metric(
         kinds=("binary", "multiclass"),
         direction="max",
@@ -54,6 +59,21 @@ METRICS: dict[str, Metric] = {
     ),
     "rocauc": Metric(
         kinds=("binary",), direction="max", default_for_molecules=("binary",), reference=("binary_auroc",)
+    ),
+    "prauc": Metric(kinds=("binary",), direction="max", reference=("binary_average_precision",)),
+    "mcc": Metric(
+        kinds=("binary", "multiclass"),
+        direction="max",
+        reference=("binary_matthews_corrcoef", "multiclass_matthews_corrcoef"),
+    ),
+    "balanced": Metric(
+        kinds=("binary", "multiclass"), direction="max", reference=("multiclass_accuracy", "binary_recall")
+    ),
+    "logloss": Metric(kinds=("binary", "multiclass"), direction="min"),
+    "ece": Metric(
+        kinds=("binary", "multiclass"),
+        direction="min",
+        reference=("binary_calibration_error", "multiclass_calibration_error"),
     ),
 }
 
@@ -68,9 +88,19 @@ def metrics_for(kind: Kind) -> tuple[str, ...]:
     """The metrics that score a kind of task.
 
     >>> metrics_for("binary")
-    ('accuracy', 'rocauc')
+    ('accuracy', 'rocauc', 'prauc', 'mcc', 'balanced', 'logloss', 'ece')
     """
     return tuple(name for name, metric in METRICS.items() if kind in metric.kinds)
+
+
+def metric_words(kind: Kind) -> str:
+    """The metrics of a kind of task, in words.
+
+    >>> metric_words("regression")
+    'mae, rmse, r2 or spearman'
+    """
+    *names, last = metrics_for(kind)
+    return f"{', '.join(names)} or {last}"
 
 
 def default_metric(kind: Kind, molecules: bool = False) -> str:
@@ -93,7 +123,7 @@ def check_metric(metric: str, kind: Kind) -> None:
     >>> check_metric("rocauc", "regression")
     Traceback (most recent call last):
     ...
-    osan.errors.OsanError: metric: expected mae or rmse for regression, got 'rocauc'
+    osan.errors.OsanError: metric: expected mae, rmse, r2 or spearman for regression, got 'rocauc'
     """
     if metric not in metrics_for(kind):
-        raise OsanError(f"metric: expected {' or '.join(metrics_for(kind))} for {kind}, got {metric!r}")
+        raise OsanError(f"metric: expected {metric_words(kind)} for {kind}, got {metric!r}")

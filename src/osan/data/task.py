@@ -97,7 +97,7 @@ class Task:
     num_targets
         Width of the network's output: the number of targets, or of classes for ``"multiclass"``.
     metric
-        ``"mae"``, ``"rmse"``, ``"accuracy"`` or ``"rocauc"``.
+        One of :data:`osan.data.METRICS`.
     vertex_features, edge_features
         Describe the columns of ``x`` and ``edge_attr``; ``None`` if there are no edge features.
     normalization

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem(ABC):
-    r"""A policy on a batch: :math:`z^*(\theta) = \operatorname{arg}\max_{z \in Z} \langle z, \theta \rangle`.
+    r"""A policy on a batch: the z in Z with the largest :math:`\langle z, \theta \rangle`.
 
     There is one subclass for each kind of choice. A subclass has to define :meth:`solve`. It overrides
     :meth:`of` if the solver needs more than the ground set, :meth:`bag` if the choice is not simply what the

@@ -47,6 +47,7 @@ from osan.selection import (
 from osan.selection.auxiliary import AuxiliaryLoss
 from osan.training.models import CustomModel
 from osan.training.options import accepts, share_options
+from osan.training.scores import OF_PROBABILITIES
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
 from osan.training.validation import is_about_part, naming_settings
@@ -324,6 +325,10 @@ def _noise(name: str, scale: float, options: dict[str, Any]) -> Noise:
 def combine(choice: SelectionSettings, info: TaskInfo) -> Combine:
     """How samples are joined: by a vote if the metric is the accuracy of one target, else by their mean."""
     can_vote = info.kind == "multiclass" or (info.kind == "binary" and len(info.targets) == 1)
+    if choice.combine == "vote" and info.metric in OF_PROBABILITIES:
+        raise OsanError(
+            f"selection.combine: expected 'mean' for {info.metric}, which needs probabilities, got 'vote'"
+        )
     if choice.combine == "vote" and not can_vote:
         raise OsanError(
             "selection.combine: samples vote for the class of one target, but the task is "

@@ -13,7 +13,7 @@ from torch import Tensor
 from osan.data import FlatDataset, FlatLoader
 from osan.selection import Noise, agreement
 from osan.training.module import Learner
-from osan.training.scores import score
+from osan.training.scores import OF_PROBABILITIES, score
 from osan.training.tasks import TaskInfo
 
 REPEATS = 5
@@ -107,15 +107,25 @@ def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
     return float(score(each.flatten(0, 1), repeated, info.kind, info.metric))
 
 
-def scores(prediction: Tensor, y: Tensor, info: TaskInfo) -> dict[str, float]:
-    """The metric of the task and, if they can be computed, the others for its kind."""
+def scores(prediction: Tensor, y: Tensor, info: TaskInfo, votes: bool = False) -> dict[str, float]:
+    """The metric of the task and, if they can be computed, the others for its kind.
+
+    If ``votes``, predictions are shares of votes, from which metrics of probabilities cannot be computed.
+    """
     out = {info.metric: float(score(prediction, y, info.kind, info.metric))}
     for name in info.metrics[1:]:
+        if votes and name in OF_PROBABILITIES:
+            continue
         try:
             out[name] = float(score(prediction, y, info.kind, name))
         except ValueError:
             continue
     return out
+
+
+def votes(learner: Learner) -> bool:
+    """Whether the samples of a model vote, so that its predictions are shares of votes."""
+    return getattr(learner.model, "combine", "mean") == "vote"
 
 
 def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) -> list[float]:

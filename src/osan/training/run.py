@@ -16,7 +16,7 @@ from osan.locks import locked
 from osan.training import folder as files
 from osan.training.build import build
 from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score
+from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score, votes
 from osan.training.fit import Fitted, fit, named_parts
 from osan.training.folder import Result, read_result, settings_of, write_result
 from osan.training.memory import too_large
@@ -200,7 +200,7 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     prediction, each = predict_samples(learner, task.test, batch_size)
     columns = predicted_columns(learner, prediction, each)
     write_predictions(folder / files.PREDICTIONS, task.test, columns, info, task.lines)
-    reached = scores(prediction, task.test.y, info)
+    reached = scores(prediction, task.test.y, info, votes(learner))
     result = Result(
         key=settings.name,
         seed=settings.seed,

@@ -8,8 +8,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torchmetrics import Metric
-from torchmetrics.functional import mean_absolute_error, mean_squared_error
-from torchmetrics.functional.classification import binary_accuracy, binary_auroc, multiclass_accuracy
+from torchmetrics.functional import mean_absolute_error, mean_squared_error, r2_score, spearman_corrcoef
+from torchmetrics.functional.classification import (
+    binary_accuracy,
+    binary_auroc,
+    binary_average_precision,
+    binary_calibration_error,
+    binary_matthews_corrcoef,
+    multiclass_accuracy,
+    multiclass_calibration_error,
+    multiclass_matthews_corrcoef,
+)
 from torchmetrics.utilities import dim_zero_cat
 
 from osan.errors import OsanError
@@ -53,16 +62,17 @@ def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae"
 def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
     """The metric of a whole split: the mean over targets of the metric over the graphs that have the target.
 
-    ROC-AUC needs both classes; other targets are left out of its mean, as in OGB.
+    ROC-AUC and the others that need it have both classes, R2 and Spearman different values; other targets are
+    left out of the mean, as in OGB.
 
     >>> score(torch.tensor([[1.0], [4.0]]), torch.tensor([[1.0], [0.0]]), "regression", "mae")
     tensor(2., dtype=torch.float64)
     """
     if kind == "multiclass":
         present = y >= 0
-        return multiclass_accuracy(
-            prediction[present].argmax(1), y[present], num_classes=prediction.size(1), average="micro"
-        ).double()
+        if not bool(present.any()):
+            raise OsanError(f"{metric}: expected a graph with a known class, got none")
+        return OF_CLASSES[metric](prediction[present].double(), y[present]).double()
     values = []
     for column in range(y.size(1)):
         present = ~y[:, column].isnan()
@@ -90,13 +100,82 @@ def _rocauc(predicted: Tensor, target: Tensor) -> Tensor | None:
     return binary_auroc(_ranks(predicted), target.long()).double()
 
 
-# How each metric of osan.data.METRICS is computed for one target.
+def _r2(predicted: Tensor, target: Tensor) -> Tensor | None:
+    return None if bool(target.min() == target.max()) else r2_score(predicted, target)
+
+
+def _spearman(predicted: Tensor, target: Tensor) -> Tensor | None:
+    """The correlation of ranks; 0 if all predictions are equal."""
+    if bool(target.min() == target.max()):
+        return None
+    if bool(predicted.min() == predicted.max()):
+        return predicted.new_zeros(())
+    return spearman_corrcoef(predicted, target)
+
+
+def _prauc(predicted: Tensor, target: Tensor) -> Tensor | None:
+    if not bool(target.max() > 0):
+        return None
+    return binary_average_precision(_ranks(predicted), target.long()).double()
+
+
+def _mcc(predicted: Tensor, target: Tensor) -> Tensor | None:
+    if bool(target.min() == target.max()):
+        return None
+    return binary_matthews_corrcoef((predicted > 0).long(), target.long()).double()
+
+
+def _balanced(predicted: Tensor, target: Tensor) -> Tensor | None:
+    if bool(target.min() == target.max()):
+        return None
+    return _recalls((predicted > 0).long(), target.long())
+
+
+def _logloss(predicted: Tensor, target: Tensor) -> Tensor:
+    return F.binary_cross_entropy_with_logits(predicted, target)
+
+
+def _ece(predicted: Tensor, target: Tensor) -> Tensor:
+    return binary_calibration_error(torch.sigmoid(predicted), target.long(), n_bins=15).double()
+
+
+def _recalls(predicted: Tensor, target: Tensor) -> Tensor:
+    """The mean over the classes that occur of the share of their graphs that are found."""
+    found = torch.bincount(target, weights=(predicted == target).double())
+    number = torch.bincount(target)
+    return (found[number > 0] / number[number > 0]).mean()
+
+
+# How each metric of osan.data.METRICS is computed for one target: from numbers, or from logits.
 COMPUTED: dict[str, Callable[[Tensor, Tensor], Tensor | None]] = {
     "mae": mean_absolute_error,
     "rmse": _rmse,
+    "r2": _r2,
+    "spearman": _spearman,
     "accuracy": _accuracy,
     "rocauc": _rocauc,
+    "prauc": _prauc,
+    "mcc": _mcc,
+    "balanced": _balanced,
+    "logloss": _logloss,
+    "ece": _ece,
 }
+
+# The same for several classes, from one logit for each.
+OF_CLASSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "accuracy": lambda logits, y: multiclass_accuracy(
+        logits.argmax(1), y, num_classes=logits.size(1), average="micro"
+    ),
+    "mcc": lambda logits, y: multiclass_matthews_corrcoef(logits.argmax(1), y, num_classes=logits.size(1)),
+    "balanced": lambda logits, y: _recalls(logits.argmax(1), y),
+    "logloss": F.cross_entropy,
+    "ece": lambda logits, y: multiclass_calibration_error(
+        logits.softmax(1), y, num_classes=logits.size(1), n_bins=15
+    ),
+}
+
+# Metrics of probabilities. If samples vote, there are shares of votes instead, which are none.
+OF_PROBABILITIES = ("logloss", "ece")
 
 
 def _ranks(values: Tensor) -> Tensor:

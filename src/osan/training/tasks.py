@@ -16,7 +16,7 @@ from osan.data import Features, Normalization, Task, load, with_structure
 from osan.data.descriptors import num_scaled, statistics
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
-from osan.data.metrics import metrics_for
+from osan.data.metrics import metric_words, metrics_for
 from osan.errors import OsanError
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
@@ -45,8 +45,9 @@ def load_task(
         task = _load(settings, data, rejected)
     elif wanted.metric is not None:
         if wanted.metric not in metrics_for(task.kind):
-            allowed = " or ".join(metrics_for(task.kind))
-            raise OsanError(f"data.metric: expected {allowed} for {task.kind}, got {wanted.metric}")
+            raise OsanError(
+                f"data.metric: expected {metric_words(task.kind)} for {task.kind}, got {wanted.metric}"
+            )
         task = replace(task, metric=wanted.metric)
     task = with_structure(task, wanted.encodings, settings.selection.scored)
     if wanted.limit is None:

@@ -85,11 +85,12 @@ def test_labels_of_vertices_and_edges_count(explorer):
 def test_two_marks_on_a_strongly_regular_pair_take_less_than_three_seconds(explorer):
     a, b = presets()["strongly regular, 25 vertices"]
     clock = explorer.context.new_cdp_session(explorer)
-    clock.send("Performance.enable", {"timeDomain": "threadTicks"})  # processor time
+    clock.send("Performance.enable")
 
     def seconds():
+        """Processor time: other work on the machine does not count."""
         metrics = clock.send("Performance.getMetrics")["metrics"]
-        return next(each["value"] for each in metrics if each["name"] == "ScriptDuration")
+        return next(each["value"] for each in metrics if each["name"] == "ThreadTime")
 
     before = seconds()
     script = """([a, b]) => Osan.distinguishes(a, b, "oswl2", "vertex")"""

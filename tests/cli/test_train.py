@@ -213,6 +213,7 @@ def test_evaluate_says_when_the_table_has_changed(tmp_path):
     model = tmp_path / "runs/mine/seed-0/model.json"
     content = json.loads(model.read_text())
     content["task"]["fingerprint"] = content["task"]["fingerprint"][:64]
+    content = {"format": "2", **{key: content[key] for key in ("custom", "task")}}  # without checksums
     model.write_text(json.dumps(content))
     assert run("evaluate", "runs/mine/seed-0").stderr == ""
     (tmp_path / "a.csv").write_text(text.replace("CN,3,", "CN,4,"))

@@ -120,7 +120,7 @@ def test_precision_may_be_a_number():
         ("name", "../../../x", "name: expected words with single slashes"),
         ("name", "/tmp/x", "name: expected words with single slashes"),
         ("name", "a/./b", "name: expected words with single slashes"),
-        ("name", "a/" + "b" * 300, "name: expected words of at most 200 bytes"),
+        ("name", "a/" + "b" * 300, "name: expected words of at most 255 bytes"),
     ],
 )
 def test_absurd_values(key, value, message):

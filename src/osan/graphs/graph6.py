@@ -250,8 +250,6 @@ def _encode_size(n: int) -> bytes:
     if n <= 62:
         return bytes([n + 63])
     digits = 3 if n <= 258047 else 6
-    if n >= 1 << 36:
-        raise OsanError(f"graph: expected at most {(1 << 36) - 1} vertices for graph6, got {n}")
     value = bytes((n >> 6 * i & 63) + 63 for i in reversed(range(digits)))
     return b"~" * (digits // 3) + value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ class Line:
 
     ``table`` is the first row of the table, which holds its label, dataset, network and metric. ``paper`` is
     ``None`` for runs that are not in the paper. ``key`` is the name of the runs, ``None`` for a quoted
-    figure. ``policy`` is the policy of runs of ours only. ``failed`` counts failed runs, ``changed`` finished
+    figure. ``policy`` is the policy of runs of ours only. ``failed`` counts failed and damaged runs, ``changed`` finished
     runs whose settings differ from the recipe.
     """
 
@@ -102,7 +103,9 @@ def table_lines(
         estimator or other parts.
     """
     rows = tables()[table_name(name)]
-    known = by_name(find_runs(runs)) if isinstance(runs, Path) else runs
+    found = find_runs(runs) if isinstance(runs, Path) else []
+    known = by_name(found) if isinstance(runs, Path) else runs
+    damaged = Counter(run.settings.name for run in found if run.damaged)
     behind = {row: recipe for recipe in recipes().values() for row in recipe.rows}
     lines = []
     for row in rows:
@@ -111,7 +114,8 @@ def table_lines(
             lines.append(Line(rows[0], row, None, None))
             continue
         some = known.get(recipe.key, [])
-        failed, changed = sum(bool(run.error) for run in some), sum(_changed(run, recipe) for run in some)
+        failed = damaged[recipe.key] + sum(bool(run.error) for run in some)
+        changed = sum(_changed(run, recipe) for run in some)
         ours = summarize(some)
         lines.append(Line(rows[0], row, recipe.key, ours, failed=failed, changed=changed))
     return lines if paper_only else lines + _ours_only(rows, behind, known)

@@ -41,8 +41,8 @@ def run_name(name: str) -> str:
     parts = name.split("/")
     if any(part in (".", "..") or "\0" in part for part in parts) or (name and not all(parts)):
         raise ValueError(f"expected words with single slashes between them, got {name!r}")
-    if any(len(part.encode(errors="replace")) > 200 for part in parts):
-        raise ValueError(f"expected words of at most 200 bytes, got {name[:80]!r}...")
+    if any(len(part.encode(errors="replace")) > 255 for part in parts):
+        raise ValueError(f"expected words of at most 255 bytes, got {name[:80]!r}...")
     return name
 
 

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from osan.errors import OsanError
-from osan.experiments import missing_jobs, run_locally
+from osan.experiments import missing_jobs
+from osan.training import train
 from osan.training.settings import validated
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'osan[ray]'")
@@ -48,13 +49,9 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
     ended = [e for e in run_on_ray(jobs, cluster) if e.state not in ("started", "running")]
     assert {str(e.job): e.state for e in ended} == {"a seed 0": "finished", "b seed 0": "failed"}
     assert json.loads((jobs[1].folder / "failed.json").read_text())["error"]
-    # The same run without a cluster, in a process like those of the cluster.
-    (alone,) = missing_jobs([tiny("a")], [0], tmp_path / "here")
-    list(run_locally([alone], parallel=1, threads=1))
-    here, there = (json.loads((job.folder / "result.json").read_text()) for job in (alone, jobs[0]))
-    assert (there["value"], there["validation"]) == pytest.approx(
-        (here["value"], here["validation"]), rel=1e-5
-    )
+    here = train(tiny("a"), tmp_path / "here", progress=False)
+    there = json.loads((jobs[0].folder / "result.json").read_text())
+    assert (there["value"], there["validation"]) == pytest.approx((here.value, here.validation), rel=1e-5)
 
 
 def test_nobody_at_the_address(tmp_path):

@@ -31,7 +31,7 @@ def net(width, layers, out, **options):
 KEY = "planted-motif/user_parts:net/user_parts:Mine/select-2-user_parts:Corner/x2"
 PLAN = f"""
 [[groups]]
-runs = ["{KEY}", "planted-motif/gin/user_parts:Mine/delete-1-vertex/x2", "planted-motif/dss/baseline"]
+runs = ["{KEY}"]
 seeds = "0"
 name = "small"
 [groups.set]
@@ -73,10 +73,9 @@ def test_a_key_says_which_parts(place):
 
 def test_from_a_plan_to_reports(place, monkeypatch):
     told = json.loads(run("sweep", "plan.toml", "--json"))
-    assert (told["finished"], told["failures"]) == (3, [])
+    assert (told["finished"], told["failures"]) == (1, [])
     names = {row["name"] for row in json.loads(run("runs", "--json"))}
-    assert f"{KEY}/small" in names
-    assert len(names) == 3
+    assert names == {f"{KEY}/small"}
     # Where the module is not found, runs are still listed, and only examples are missing.
     elsewhere = place / "elsewhere"
     elsewhere.mkdir()

@@ -29,7 +29,7 @@ def run(tmp_path_factory, small):
 def molecules(count):
     rng = random.Random(0)
     rows = ["".join(rng.choices("CNOS", k=rng.randint(1, 8))) for _ in range(count)]
-    rows[3], rows[7] = "not a molecule", "C(" * 30_000 + "C" + ")" * 30_000
+    rows[3], rows[7] = "not a molecule", "C1CC"
     return rows
 
 

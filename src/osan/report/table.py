@@ -23,8 +23,8 @@ class Line:
 
     ``table`` is the first row of the table, which holds its label, dataset, network and metric. ``paper`` is
     ``None`` for runs that are not in the paper. ``key`` is the name of the runs, ``None`` for a quoted
-    figure. ``policy`` is the policy of runs of ours only. ``failed`` counts failed and damaged runs, ``changed`` finished
-    runs whose settings differ from the recipe.
+    figure. ``policy`` is the policy of runs of ours only. ``failed`` counts failed and damaged runs,
+    ``changed`` finished runs whose settings differ from the recipe.
     """
 
     table: PaperRow

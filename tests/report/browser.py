@@ -32,10 +32,11 @@ def chromium() -> str:
 @contextmanager
 def opened(path: Any, complaints: list[str], width: int = 1280, **context: Any) -> Iterator[Any]:
     """A page in the browser; what it complains about is added to ``complaints``."""
+    browser_path = chromium()  # first, since it skips where Playwright is missing
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=_ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=browser_path, args=_ARGUMENTS)
         page = browser.new_context(viewport={"width": width, "height": 900}, **context).new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -108,7 +108,7 @@ def num_scaled(names: Sequence[str]) -> int:
 
 
 def statistics(columns: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of each column over its finite numbers; 0 and 1 if they do not vary.
+    """Mean and standard deviation of each column over its finite numbers; 1 if they do not vary.
 
     >>> statistics(torch.tensor([[1.0, 5.0], [3.0, 5.0], [float("nan"), 5.0]]))
     (tensor([2., 5.]), tensor([1., 1.]))

@@ -12,6 +12,7 @@ from torch import Tensor
 from osan.data import FlatDataset
 from osan.data.formats.cells import csv_text
 from osan.files import write_bytes
+from osan.training.evaluation import votes
 from osan.training.module import Learner
 from osan.training.tasks import TaskInfo
 
@@ -31,17 +32,17 @@ def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[l
     joined, each
         Its predictions, and those of every sample; see :func:`~osan.training.evaluation.predict_samples`.
     """
-    info, model = learner.info, learner.model
+    info = learner.info
     classes = info.kind == "multiclass"
     names = info.class_names if classes else info.targets
-    votes = getattr(model, "combine", "mean") == "vote"
+    by_vote = votes(learner)
     word = "predicted" if info.kind == "regression" else "probability"
     of_samples = meaning(each, info)
     values = {
-        f"{word}_{{}}": meaning(each.mean(0) if votes else joined, info),
+        f"{word}_{{}}": meaning(each.mean(0) if by_vote else joined, info),
         f"{word}_{{}}_spread": (of_samples - of_samples.mean(0)).square().mean(0).sqrt(),
     }
-    if votes:
+    if by_vote:
         # A single column holds the share of class 1 minus 1/2.
         values["votes_{}"] = joined if classes else joined + 0.5
     header = distinct(form.format(name) for name in names for form in values)

@@ -1,4 +1,4 @@
-// Pointer, keyboard and drawing of one's own graphs.
+// Pointer, keyboard, and graphs that visitors draw.
 const spot = (svg, event) => {
   const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
   return [point.x, point.y];

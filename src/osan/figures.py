@@ -1,10 +1,23 @@
-"""Figures with a grid of small panels."""
+"""Empty figures, with axes or a grid of small panels."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from osan.errors import OsanError
+
+
+def empty_figure(width: float, height: float) -> Any:
+    """A matplotlib figure of this size in inches, without a window.
+
+    >>> empty_figure(5, 3).axes
+    []
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise OsanError("drawing needs matplotlib: pip install matplotlib") from None
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def panels(count: int) -> tuple[Any, list[Any]]:
@@ -14,13 +27,9 @@ def panels(count: int) -> tuple[Any, list[Any]]:
     >>> len(figure.axes), len(drawn)
     (5, 5)
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OsanError("drawing needs matplotlib: pip install matplotlib") from None
     columns = min(count, 4) or 1
     rows = -(-count // columns) or 1
-    figure = Figure(figsize=(2.6 * columns, 2.6 * rows), layout="constrained")
+    figure = empty_figure(2.6 * columns, 2.6 * rows)
     drawn = list(figure.subplots(rows, columns, squeeze=False).flatten())
     for panel in drawn[count:]:
         panel.remove()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from osan.errors import OsanError
+from osan.figures import empty_figure
 from osan.wl.certificate_text import in_words, told
 from osan.wl.explain import Certificate
 from osan.wl.terms import Multiset, Term
@@ -40,15 +41,11 @@ def draw_certificate(certificate: Certificate) -> Any:
         raise OsanError(
             f"certificate: expected at most {_COLORS} colors to draw, got {len(reasons)}; print it instead"
         )
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OsanError("drawing needs matplotlib: pip install matplotlib") from None
     rows = [
         [i for i, reason in enumerate(reasons) if reason.round == r] for r in range(certificate.round + 1)
     ]
     widest = max(map(len, rows))
-    figure = Figure(figsize=(max(5.0, 1.3 * widest), 1.6 * (len(rows) + 1) + 0.8), layout="constrained")
+    figure = empty_figure(max(5.0, 1.3 * widest), 1.6 * (len(rows) + 1) + 0.8)
     ax = figure.subplots()
     ax.set_axis_off()
     places = {

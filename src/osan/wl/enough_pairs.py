@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from osan.errors import OsanError
+from osan.figures import empty_figure
 from osan.graphs import Pair
 from osan.wl.draws import total_variation
 from osan.wl.enough import LEVELS, Enough, enough
@@ -118,12 +119,9 @@ def draw_enough(rows: Sequence[EnoughRow], measured: Mapping[str, Mapping[int, f
     matplotlib.figure.Figure
         The best accuracy of a classifier that sees m random subgraphs is (1 + distance) / 2 in the mean.
     """
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import MaxNLocator
-    except ImportError:
-        raise OsanError("drawing needs matplotlib: pip install matplotlib") from None
-    figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+    figure = empty_figure(5.2, 3.4)
+    from matplotlib.ticker import MaxNLocator  # it is there if a figure is
+
     ax = figure.subplots()
     for row in rows:
         ax.plot([(1 + d) / 2 for d in row.distances], marker="o", markersize=3, label=row.category)

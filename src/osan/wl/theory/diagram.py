@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from osan.errors import OsanError
+from osan.figures import empty_figure
 from osan.wl.settings import WLTest
 from osan.wl.theory.compare import sometimes_more
 from osan.wl.theory.subgraph_tests import (
@@ -50,12 +51,8 @@ def draw_subgraph_tests() -> Any:
     OsanError
         If a computation contradicts an arrow.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OsanError("drawing needs matplotlib: pip install matplotlib") from None
     _check()
-    figure = Figure(figsize=(7.2, 8.2), layout="constrained")
+    figure = empty_figure(7.2, 8.2)
     ax = figure.subplots()
     ax.set_axis_off()
     ax.set_xlim(-2.9, 2.9)

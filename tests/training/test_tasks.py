@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from torch_geometric.data import Data
 
 from osan.data import Task
@@ -33,6 +33,13 @@ def task_of(dataset: str, seed: int = 0, **data: object) -> Task:
             {"seed": seed, "data": {"dataset": dataset, "kind": "binary", "metric": "accuracy", **data}}
         )
     )
+
+
+def test_the_seed_of_a_run_chooses_one_of_five_folds() -> None:
+    for seed in (4, 7):
+        folds = KFold(5, shuffle=True, random_state=seed // 5).split(range(40))
+        task = task_of("own.pt", seed, fold="seed", split="kfold:5")
+        assert task.test.ids.tolist() == [test.tolist() for _, test in folds][seed % 5]
 
 
 @pytest.mark.parametrize("dataset", ["own.pt", "own.csv"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
+from osan.data.splits import FOLDS, num_folds
 from osan.errors import OsanError, one_line
 from osan.training.folder import (
     FAILED,
@@ -46,8 +47,9 @@ class Run:
 
     @property
     def repeat(self) -> int:
-        """The seed; if every fold is a run, ten folds of one split are one repeat."""
-        return self.settings.seed // 10 if self.settings.data.fold == "seed" else self.settings.seed
+        """The seed; if every fold is a run, the folds of one split are one repeat."""
+        wanted, seed = self.settings.data, self.settings.seed
+        return seed // (num_folds(wanted.split) or FOLDS) if wanted.fold == "seed" else seed
 
     @property
     def scores(self) -> dict[str, float]:

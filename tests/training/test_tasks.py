@@ -68,7 +68,7 @@ def test_a_file_says_the_split(dataset: str) -> None:
 @pytest.mark.parametrize(
     ("dataset", "data", "message"),
     [
-        ("own.pt", {"split": "scaffold"}, "got 'scaffold'; scaffold is for tables of molecules"),
+        ("own.pt", {"split": "scaffold"}, "got 'scaffold'; scaffold and time:COLUMN are for tables"),
         (
             "own.pt",
             {"split": "random", "fold": "seed"},
@@ -79,7 +79,7 @@ def test_a_file_says_the_split(dataset: str) -> None:
         ("own.pt", {"validate_on_test": True}, "validate_on_test: expected a split with folds"),
         (
             "own.pt",
-            {"fold": 0, "kind": "regression", "metric": "mae"},
+            {"split": "stratified", "kind": "regression", "metric": "mae"},
             "stratified folds need one target with",
         ),
         ("own.pt", {"options": {"distances": True}}, "own.pt: expected no options, got 'distances'"),

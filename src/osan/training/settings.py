@@ -43,9 +43,10 @@ class DataSettings(Section):
     """Which graphs, and how they are split.
 
     ``dataset`` is a name that :func:`osan.data.load` knows, or the path of a table of molecules or a file of
-    graphs. ``split`` is the name of a split; for custom data also the file of a split, or a column of the
-    table. ``fold = "seed"`` tests fold ``seed % 10`` of the split with seed ``seed // 10``, so runs 0 to 49
-    are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
+    graphs. ``split`` is the name of a split, such as ``"scaffold"``, ``"kfold:5"`` or ``"time:COLUMN"``; for
+    custom data also the file of a split, or a column of the table. ``fold = "seed"`` tests fold ``seed % 10``
+    of the split with seed ``seed // 10``, so runs 0 to 49 are five times ten folds (with N folds, N for 10).
+    ``limit`` keeps that many graphs of each split, for a first look.
     ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
     Both networks see them beside the vertex features. ``descriptors`` are numbers of whole molecules, such as
     ``["rdkit2d", "morgan"]`` or columns of the table: see :mod:`osan.data.descriptors`. The network sees them

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def filled(template: str, **values: Any) -> str:
-    """A template of this package with values filled in; each is escaped unless the template says otherwise."""
+    """A template of this package with values filled in; they are escaped unless the template says no."""
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(

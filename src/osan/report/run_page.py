@@ -12,6 +12,7 @@ import torch
 from torch_geometric.data import Data
 
 from osan import __version__
+from osan.data.custom.fragments import smiles_columns
 from osan.data.formats.table import read_table
 from osan.data.loading import content_of
 from osan.errors import OsanError, Unfinished
@@ -272,11 +273,12 @@ def _smiles(run: Run, scored: Scored) -> dict[int, str]:
     try:
         if not scored.lines or content_of(path) != "table":
             return {}
-        column = run.settings.data.smiles
-        table = read_table(path, [column])
+        columns = smiles_columns(run.settings.data.smiles)
+        table = read_table(path, columns)
     except OsanError:
         return {}
-    return dict(zip(table.lines, table.columns[column], strict=True))
+    texts = zip(*(table.columns[name] for name in columns), strict=True)
+    return dict(zip(table.lines, map(".".join, texts), strict=True))
 
 
 def _picture(graph: Data, looked: Looked | None, of_edges: bool) -> str:

@@ -100,6 +100,8 @@ class SelectionSettings(Section):
     ``noise_schedule`` lowers the scale of the noise over the epochs, down to ``noise_floor`` times
     ``noise_scale``; evaluation then has the last scale. ``normalize`` gives the weights of every graph the
     same spread, with a learned scale. ``bar`` is the share of elements barred from choice in training.
+    ``settle`` is the share of the epochs after which the choice is fixed: training goes on with the subgraphs
+    that evaluation would choose.
 
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
@@ -117,6 +119,7 @@ class SelectionSettings(Section):
     noise_floor: float = Field(default=0.0, ge=0, le=1)
     normalize: bool = False
     bar: float = Field(default=0.0, ge=0, lt=1)
+    settle: float = Field(default=1.0, ge=0, le=1)
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from osan.errors import OsanError
 from osan.experiments import find_recipes, recipes, worker
 from osan.experiments.figures import paper_rows
+from osan.experiments.processes import INTERRUPTED
 from osan.experiments.sweep import (
     Job,
     concluded,
@@ -98,7 +99,7 @@ def test_a_process_that_dies_is_recorded(tmp_path):
     assert event.state == "failed"
     assert "SIGKILL" in event.error
     assert json.loads((tmp_path / "failed.json").read_text()) == {"error": event.error}
-    assert concluded(Job(tiny(), tmp_path / "none"), worker.INTERRUPTED).state == "interrupted"
+    assert concluded(Job(tiny(), tmp_path / "none"), INTERRUPTED).state == "interrupted"
 
 
 @pytest.fixture(scope="module")

@@ -9,60 +9,20 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from osan.errors import OsanError, one_line
+from osan.experiments.processes import FAILURE, FINISHED, INTERRUPTED
 from osan.locks import locked
 from osan.training.folder import FAILED, write_json
 from osan.training.settings import Settings, validated
 
-FINISHED, FAILURE, INTERRUPTED = 0, 3, 130
-LOG = "log.txt"
 # How many seconds to wait for a process that is just ending.
 _PATIENCE = 60.0
-
-
-def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
-    """Start a process for one run.
-
-    Parameters
-    ----------
-    message
-        ``settings`` (a nested mapping), ``folder`` and ``seconds``, the time limit or ``None``.
-    threads
-        The number of threads of torch and numba in the process.
-    """
-    folder = Path(message["folder"])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        log = (folder / LOG).open("ab")
-    except OSError as error:
-        raise OsanError(f"run folder {folder}: cannot be written: {error.strerror or error}") from error
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    environment = {**os.environ, **dict.fromkeys(names, str(threads))}
-    with log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "osan.experiments.worker"],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            # Ctrl-C reaches only the sweep, which then ends its runs.
-            start_new_session=True,
-        )
-    assert process.stdin is not None  # a pipe, for the type checker
-    with suppress(BrokenPipeError):  # already dead, as its exit code will show
-        process.stdin.write(json.dumps(dict(message)).encode() + b"\n")
-        process.stdin.flush()
-    return process
 
 
 def run(settings: Settings, folder: Path) -> int:

@@ -17,7 +17,7 @@ from osan.errors import OsanError
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from osan.experiments.sweep import Event, Job
+    from osan.training.jobs import Event, Job
 
 _STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
 
@@ -50,7 +50,7 @@ def sweep(
 
     Interrupted runs are continued, failed runs are tried again. The exit code is 1 if some runs failed.
     """
-    from osan.experiments.sweep import available_cpus, run_locally
+    from osan.training.jobs import available_cpus, run_locally
 
     if max_hours is not None and max_hours <= 0:
         raise OsanError(f"--max-hours: expected a positive number, got {max_hours:g}")

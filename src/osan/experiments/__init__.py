@@ -11,11 +11,9 @@ if TYPE_CHECKING:
     from osan.experiments.figures import PaperRow, paper_rows, table_name, table_numbers, tables
     from osan.experiments.plans import PlanGroup, plan_jobs, read_plan
     from osan.experiments.protocols import default_settings, key_of, settings_for, settings_named
-    from osan.experiments.sweep import Event, Job, missing_jobs, parse_seeds, run_locally
+    from osan.experiments.sweep import missing_jobs, parse_seeds
 
 __all__ = [
-    "Event",
-    "Job",
     "PaperRow",
     "PlanGroup",
     "Recipe",
@@ -30,7 +28,6 @@ __all__ = [
     "read_plan",
     "recipe",
     "recipes",
-    "run_locally",
     "run_on_ray",
     "settings_for",
     "settings_named",
@@ -49,6 +46,6 @@ __getattr__, __dir__ = attach(
         "figures": ["PaperRow", "paper_rows", "table_name", "table_numbers", "tables"],
         "plans": ["PlanGroup", "plan_jobs", "read_plan"],
         "protocols": ["default_settings", "key_of", "settings_for", "settings_named"],
-        "sweep": ["Event", "Job", "missing_jobs", "parse_seeds", "run_locally"],
+        "sweep": ["missing_jobs", "parse_seeds"],
     },
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from osan.training.evaluation import predict, predict_samples
     from osan.training.folder import Result, read_result, run_folder
+    from osan.training.jobs import Event, Job, run_locally
     from osan.training.module import Learner
     from osan.training.optimizers import OPTIMIZERS
     from osan.training.prediction import Predicted, predict_graphs, predict_table
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "OPTIMIZERS": "optimizers",
     "SCHEDULES": "schedules",
+    "Event": "jobs",
+    "Job": "jobs",
     "Learner": "module",
     "Moment": "schedules",
     "Predicted": "prediction",
@@ -38,6 +41,7 @@ _HOMES = {
     "read_result": "folder",
     "read_settings": "settings_files",
     "run_folder": "folder",
+    "run_locally": "jobs",
     "train": "run",
     "validated": "settings",
     "write_settings": "settings_files",
@@ -46,6 +50,8 @@ _HOMES = {
 __all__ = [
     "OPTIMIZERS",
     "SCHEDULES",
+    "Event",
+    "Job",
     "Learner",
     "Moment",
     "Predicted",
@@ -61,6 +67,7 @@ __all__ = [
     "read_result",
     "read_settings",
     "run_folder",
+    "run_locally",
     "train",
     "validated",
     "write_settings",

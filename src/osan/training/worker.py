@@ -1,4 +1,4 @@
-"""One run in a separate process, which a sweep starts on this machine or on a node of a cluster.
+"""One run in a separate process, which a sweep or an ensemble starts, here or on a node of a cluster.
 
 The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
 input is closed: killing a sweep ends its runs, and no two processes write to one folder.
@@ -50,7 +50,7 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
     environment = {**os.environ, **dict.fromkeys(names, str(threads))}
     with log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "osan.experiments.worker"],
+            [sys.executable, "-m", "osan.training.worker"],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

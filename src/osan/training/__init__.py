@@ -9,13 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from osan.training.evaluation import predict, predict_samples
+    from osan.training.evaluation import predict, predict_members, predict_samples
     from osan.training.folder import Result, read_result, run_folder
     from osan.training.jobs import Event, Job, run_locally
+    from osan.training.members import Ensemble
     from osan.training.module import Learner
     from osan.training.optimizers import OPTIMIZERS
     from osan.training.prediction import Predicted, predict_graphs, predict_table
-    from osan.training.run import load_model, train
+    from osan.training.run import load_model, load_predictor, train
     from osan.training.schedules import SCHEDULES, Moment
     from osan.training.settings import Settings, validated
     from osan.training.settings_files import read_settings, write_settings
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "OPTIMIZERS": "optimizers",
     "SCHEDULES": "schedules",
+    "Ensemble": "members",
     "Event": "jobs",
     "Job": "jobs",
     "Learner": "module",
@@ -33,9 +35,11 @@ _HOMES = {
     "Settings": "settings",
     "TaskInfo": "tasks",
     "load_model": "run",
+    "load_predictor": "run",
     "load_task": "tasks",
     "predict": "evaluation",
     "predict_graphs": "prediction",
+    "predict_members": "evaluation",
     "predict_samples": "evaluation",
     "predict_table": "prediction",
     "read_result": "folder",
@@ -50,6 +54,7 @@ _HOMES = {
 __all__ = [
     "OPTIMIZERS",
     "SCHEDULES",
+    "Ensemble",
     "Event",
     "Job",
     "Learner",
@@ -59,9 +64,11 @@ __all__ = [
     "Settings",
     "TaskInfo",
     "load_model",
+    "load_predictor",
     "load_task",
     "predict",
     "predict_graphs",
+    "predict_members",
     "predict_samples",
     "predict_table",
     "read_result",

@@ -21,10 +21,11 @@ State = Literal["started", "running", "finished", "failed", "interrupted"]
 
 @dataclass(frozen=True)
 class Job:
-    """A run to do: its settings, including the seed, and its folder."""
+    """A run to do: its settings, including the seed, its folder, and that of raw files if given."""
 
     settings: Settings
     folder: Path
+    data: Path | None = None
 
     def __str__(self) -> str:
         return f"{self.settings.name} seed {self.settings.seed}"
@@ -33,7 +34,8 @@ class Job:
         """The message to its process."""
         seconds = None if deadline is None else deadline - time.monotonic()
         settings = self.settings.model_dump(mode="json")
-        return {"settings": settings, "folder": str(self.folder.resolve()), "seconds": seconds}
+        data = None if self.data is None else str(self.data.resolve())
+        return {"settings": settings, "folder": str(self.folder.resolve()), "data": data, "seconds": seconds}
 
 
 @dataclass(frozen=True)

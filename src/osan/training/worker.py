@@ -36,7 +36,8 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
     Parameters
     ----------
     message
-        ``settings`` (a nested mapping), ``folder`` and ``seconds``, the time limit or ``None``.
+        ``settings`` (a nested mapping) and ``folder``; ``data``, the folder of raw files, and ``seconds``,
+        the time limit, may be ``None``.
     threads
         The number of threads of torch and numba in the process.
     """
@@ -65,7 +66,7 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
     return process
 
 
-def run(settings: Settings, folder: Path) -> int:
+def run(settings: Settings, folder: Path, data: Path | None = None) -> int:
     """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
     from osan.training.run import train
 
@@ -74,7 +75,8 @@ def run(settings: Settings, folder: Path) -> int:
             # Not recorded: the run belongs to the other process.
             sys.stderr.write(f"{folder}: another process is working on this run\n")
             return INTERRUPTED
-        train(settings, folder, resume=True, progress=False)
+        # The members of an ensemble one after the other: other runs have the other processors.
+        train(settings, folder, resume=True, progress=False, data=data, processes=1)
         return FINISHED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -104,7 +106,8 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
         threading.Thread(target=_interrupt_after, args=(message["seconds"],), daemon=True).start()
-    sys.exit(run(validated(message["settings"]), Path(message["folder"])))
+    data = None if message.get("data") is None else Path(message["data"])
+    sys.exit(run(validated(message["settings"]), Path(message["folder"]), data))
 
 
 def _interrupt_after(seconds: float, pause: float = 10.0) -> None:

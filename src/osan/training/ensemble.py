@@ -16,7 +16,7 @@ from osan.training.outcome import write_outcome
 from osan.training.run import load_predictor, train
 from osan.training.scores import score
 from osan.training.settings import Settings
-from osan.training.tasks import load_task
+from osan.training.tasks import fold_and_seed, load_task
 
 # Members of runs with neighboring seeds must not be the same.
 _SEEDS = 1000
@@ -28,9 +28,8 @@ def member_settings(settings: Settings) -> list[Settings]:
     >>> [each.seed for each in member_settings(Settings(seed=2, ensemble=3))]
     [2000, 2001, 2002]
     """
-    same: dict[str, object] = {"ensemble": 1}
-    if settings.data.fold == "seed":
-        same |= {"data.fold": settings.seed % 10, "data.seed": settings.seed // 10}
+    fold, split = fold_and_seed(settings)
+    same = {"ensemble": 1, "data.fold": fold, "data.seed": split}
     seeds = (_SEEDS * settings.seed + i for i in range(settings.ensemble))
     return [settings.changed({**same, "seed": seed}) for seed in seeds]
 

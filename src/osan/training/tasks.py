@@ -17,6 +17,7 @@ from osan.data.descriptors import num_scaled, statistics
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
 from osan.data.metrics import metric_words, metrics_for
+from osan.data.splits import FOLDS, num_folds
 from osan.errors import OsanError
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
@@ -61,9 +62,7 @@ def load_task(
 def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     """The task as it is stored."""
     wanted = settings.data
-    fold, seed = wanted.fold, wanted.seed
-    if fold == "seed":
-        fold, seed = settings.seed % 10, settings.seed // 10
+    fold, seed = fold_and_seed(settings)
     chosen: dict[str, Any] = {
         "split": wanted.split,
         "fold": fold,
@@ -81,6 +80,15 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     for option in chosen.keys() & wanted.options.keys():
         raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
     return load(wanted.dataset, data, **chosen, **wanted.options)
+
+
+def fold_and_seed(settings: Settings) -> tuple[int | None, int]:
+    """The fold to test on, and the seed of the split; the seed of the run gives both if ``fold = "seed"``."""
+    wanted = settings.data
+    if wanted.fold != "seed":
+        return wanted.fold, wanted.seed
+    folds = num_folds(wanted.split) or FOLDS
+    return settings.seed % folds, settings.seed // folds
 
 
 def located(settings: Settings) -> Settings:

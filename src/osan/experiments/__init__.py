@@ -18,11 +18,9 @@ if TYPE_CHECKING:
         settings_for,
         settings_named,
     )
-    from osan.experiments.sweep import Event, Job, missing_jobs, parse_seeds, run_locally
+    from osan.experiments.sweep import missing_jobs, parse_seeds
 
 __all__ = [
-    "Event",
-    "Job",
     "Limit",
     "PaperRow",
     "PlanGroup",
@@ -40,7 +38,6 @@ __all__ = [
     "read_plan",
     "recipe",
     "recipes",
-    "run_locally",
     "run_on_ray",
     "settings_for",
     "settings_named",
@@ -60,6 +57,6 @@ __getattr__, __dir__ = attach(
         "dataset_limits": ["Limit", "limits"],
         "plans": ["PlanGroup", "plan_jobs", "read_plan"],
         "protocols": ["chosen_settings", "default_settings", "key_of", "settings_for", "settings_named"],
-        "sweep": ["Event", "Job", "missing_jobs", "parse_seeds", "run_locally"],
+        "sweep": ["missing_jobs", "parse_seeds"],
     },
 )

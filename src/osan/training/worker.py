@@ -1,4 +1,4 @@
-"""One run in a separate process, which a sweep starts on this machine or on a node of a cluster.
+"""One run in a separate process, which a sweep or an ensemble starts, here or on a node of a cluster.
 
 The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
 input is closed: killing a sweep ends its runs, and no two processes write to one folder.
@@ -16,16 +16,16 @@ import traceback
 from pathlib import Path
 
 from osan.errors import OsanError, one_line
-from osan.experiments.processes import FAILURE, FINISHED, INTERRUPTED
 from osan.locks import locked
 from osan.training.folder import FAILED, write_json
+from osan.training.processes import FAILURE, FINISHED, INTERRUPTED
 from osan.training.settings import Settings, validated
 
 # How many seconds to wait for a process that is just ending.
 _PATIENCE = 60.0
 
 
-def run(settings: Settings, folder: Path) -> int:
+def run(settings: Settings, folder: Path, data: Path | None = None) -> int:
     """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
     from osan.training.run import train
 
@@ -34,7 +34,8 @@ def run(settings: Settings, folder: Path) -> int:
             # Not recorded: the run belongs to the other process.
             sys.stderr.write(f"{folder}: another process is working on this run\n")
             return INTERRUPTED
-        train(settings, folder, resume=True, progress=False)
+        # The members of an ensemble one after the other: other runs have the other processors.
+        train(settings, folder, resume=True, progress=False, data=data, processes=1)
         return FINISHED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -64,7 +65,8 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
         threading.Thread(target=_interrupt_after, args=(message["seconds"],), daemon=True).start()
-    sys.exit(run(validated(message["settings"]), Path(message["folder"])))
+    data = None if message.get("data") is None else Path(message["data"])
+    sys.exit(run(validated(message["settings"]), Path(message["folder"]), data))
 
 
 def _interrupt_after(seconds: float, pause: float = 10.0) -> None:

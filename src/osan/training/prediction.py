@@ -20,8 +20,8 @@ from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.shown import html_table
 from osan.training.columns import numbered, predicted_columns
-from osan.training.evaluation import predict_samples
-from osan.training.module import Learner
+from osan.training.evaluation import predict_members
+from osan.training.members import Predictor, members_of
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
 
@@ -95,7 +95,7 @@ def one_molecule(text: str, smiles: str | Sequence[str] = "smiles") -> Table:
 
 
 def predict_table(
-    learner: Learner, table: Table, smiles: str | Sequence[str] = "smiles", batch_size: int = 128
+    model: Predictor, table: Table, smiles: str | Sequence[str] = "smiles", batch_size: int = 128
 ) -> Predicted:
     """Predict every molecule of a table that was read whole.
 
@@ -104,7 +104,7 @@ def predict_table(
     OsanError
         If the model was not trained on molecules with OGB's features.
     """
-    info, settings = learner.info, learner.settings
+    info, settings = model.info, model.settings
     check_molecules(info)
     check_columns(smiles, info)
     none, fragments = torch.zeros(len(table.lines), 1), settings.data.fragments
@@ -117,7 +117,8 @@ def predict_table(
             rejected.append(Rejected(table.lines[place], text, reason))
         else:
             usable.append((place, graph))
-    joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
+    together = torch.zeros(0, info.num_targets)
+    each = together.expand(len(members_of(model)), 1, 0, -1)
     if usable:
         graphs = flatten([graph for _, graph in usable])
         if settings.data.descriptors:
@@ -127,18 +128,18 @@ def predict_table(
             numbers = described(table, smiles, places, names, keep=False, fragments=fragments)
             check_descriptors(numbers, info)
             graphs = graphs.with_tensors(descriptors=numbers)
-        joined, each_sample = predict_samples(learner, graphs, batch_size)
-    columns, values = predicted_columns(learner, joined, each_sample)
+        together, each = predict_members(model, graphs, batch_size)
+    columns, values = predicted_columns(model, together, each)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
     # A molecule that is in the table twice is predicted once and listed twice.
     why = {each.line: each.reason for each in rejected}
     row_of = {line: row for row, line in enumerate(table.lines)}
-    for each in bad:
-        line = each.duplicate_of
+    for one in bad:
+        line = one.duplicate_of
         if line in why:
-            rejected.append(Rejected(each.line, each.smiles, why[line]))
+            rejected.append(Rejected(one.line, one.smiles, why[line]))
         elif line is not None:
-            found[row_of[each.line]] = found[row_of[line]]
+            found[row_of[one.line]] = found[row_of[line]]
     rejected.sort(key=lambda each: each.line)
     return Predicted(table, columns, dict(sorted(found.items())), rejected)
 
@@ -164,7 +165,7 @@ def printed_rows(predicted: Predicted, commas: bool) -> list[list[str | int | fl
     return [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in predicted.rows]
 
 
-def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
+def predict_graphs(model: Predictor, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
     """Names of columns, and predictions for every graph of a file, of shape ``[graphs, columns]``.
 
     The columns are those of :func:`~osan.training.columns.predicted_columns`.
@@ -174,16 +175,16 @@ def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple
     OsanError
         If the graphs do not carry the features that the model was trained with.
     """
-    info = learner.info
+    info = model.info
     graphs, _ = read_flat(path, info.alphabets, targets=False)
     check_features(graphs, info, str(path))
-    most, sizes = most_vertices(learner.settings, info), graphs.num_vertices
+    most, sizes = most_vertices(model.settings, info), graphs.num_vertices
     if int(sizes.max()) > most:
         raise OsanError(
             f"{path}, graph {int(sizes.argmax())}: {int(sizes.max())} vertices, but the ordered model knows "
             f"ranks for {info.num_ranks}"
         )
-    return predicted_columns(learner, *predict_samples(learner, graphs, batch_size))
+    return predicted_columns(model, *predict_members(model, graphs, batch_size))
 
 
 def check_features(graphs: FlatDataset, info: TaskInfo, where: str) -> None:

@@ -59,7 +59,7 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
 
 def test_tasks_do_not_import_torch():
     """They wait for a process, on every node."""
-    script = "import sys, osan.experiments.processes; sys.exit('torch' in sys.modules)"
+    script = "import sys, osan.training.processes; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from osan.errors import OsanError
-from osan.experiments.processes import INTERRUPTED, LOG, supervise
-from osan.experiments.sweep import Event, Job, concluded, epochs_done
+from osan.training.jobs import Event, Job, concluded, epochs_done
+from osan.training.processes import INTERRUPTED, LOG, supervise
 
 
 def run_on_ray(
@@ -36,7 +36,7 @@ def run_on_ray(
     threads, gpus
         The threads and GPUs of each run.
     deadline
-        As in :func:`osan.experiments.sweep.run_locally`.
+        As in :func:`osan.training.jobs.run_locally`.
     """
     ray = _ray()
     try:

@@ -1,4 +1,4 @@
-"""One run in a separate process, which a sweep starts on this machine or on a node of a cluster.
+"""One run in a separate process, which a sweep or an ensemble starts, here or on a node of a cluster.
 
 The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
 input is closed: killing a sweep ends its runs, and no two processes write to one folder. It listens before
@@ -17,9 +17,10 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from osan import interrupts
 from osan.errors import OsanError, one_line
-from osan.experiments.processes import FAILURE, FINISHED, INTERRUPTED
 from osan.locks import locked
+from osan.training.processes import FAILURE, FINISHED, INTERRUPTED
 
 if TYPE_CHECKING:
     from osan.training.settings import Settings
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _PATIENCE = 60.0
 
 
-def run(settings: Settings, folder: Path) -> int:
+def run(settings: Settings, folder: Path, data: Path | None = None) -> int:
     """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
     from osan.training.folder import FAILED, write_json
     from osan.training.run import train
@@ -38,7 +39,8 @@ def run(settings: Settings, folder: Path) -> int:
             # Not recorded: the run belongs to the other process.
             sys.stderr.write(f"{folder}: another process is working on this run\n")
             return INTERRUPTED
-        train(settings, folder, resume=True, progress=False)
+        # The members of an ensemble one after the other: other runs have the other processors.
+        train(settings, folder, resume=True, progress=False, data=data, processes=1)
         return FINISHED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -71,9 +73,11 @@ def main() -> None:
     try:
         from osan.training.settings import validated
 
-        settings = validated(message["settings"])
-        code = run(settings, Path(message["folder"]))
-    except KeyboardInterrupt:
+        data = None if message.get("data") is None else Path(message["data"])
+        code = run(validated(message["settings"]), Path(message["folder"]), data)
+    except BaseException as error:
+        if not interrupts.caused(error):  # imports wrap it
+            raise
         code = INTERRUPTED
     sys.exit(code)
 

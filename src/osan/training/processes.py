@@ -28,7 +28,8 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
     Parameters
     ----------
     message
-        ``settings`` (a nested mapping), ``folder`` and ``seconds``, the time limit or ``None``.
+        ``settings`` (a nested mapping) and ``folder``; ``data``, the folder of raw files, and ``seconds``,
+        the time limit, may be ``None``.
     threads
         The number of threads of torch and numba in the process.
     """
@@ -42,7 +43,7 @@ def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
     environment = {**os.environ, **dict.fromkeys(names, str(threads))}
     with log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "osan.experiments.worker"],
+            [sys.executable, "-m", "osan.training.worker"],
             stdin=subprocess.PIPE,
             stdout=log,
             stderr=log,

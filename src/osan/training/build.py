@@ -142,7 +142,9 @@ def downstream(
             options["width"],
             info.descriptor_mean,
             info.descriptor_std,
-            options.get("dropout") or 0.0,
+            (options.get("dropout") or 0.0)
+            if network.descriptor_dropout is None
+            else network.descriptor_dropout,
         )
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
     options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
@@ -239,7 +241,9 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
     if network.upstream == "gin" or network.norm is False:
         norm = None if network.norm is False else "batch_norm"
         kind = GIN if network.upstream == "gin" else GCN
-        model = kind(width, width, network.upstream_layers, norm=norm, jk="last")
+        # The last batch of an epoch may be a single vertex.
+        alone = None if norm is None else {"allow_single_element": True}
+        model = kind(width, width, network.upstream_layers, norm=norm, norm_kwargs=alone, jk="last")
     of_edges = info.edge_features if edges else None
     given: dict[str, Any] = {
         "edges": edges,

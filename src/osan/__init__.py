@@ -9,17 +9,17 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = ("bags", "data", "errors", "experiments", "graphs", "nn", "report", "selection", "training", "wl")
-_TRAINING = ("load_model", "train")
+_HOMES = {"Run": "report", "load_model": "training", "open_run": "report", "train": "running"}
 
 
 def __getattr__(name: str) -> Any:
     """A room on first use, ``osan.nn``: importing all of them at once would take seconds and need torch."""
     if name in _ROOMS:
         return importlib.import_module(f"osan.{name}")
-    if name in _TRAINING:
-        return getattr(importlib.import_module("osan.training"), name)
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"osan.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'osan' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_ROOMS, *_TRAINING]
+    return [*globals(), *_ROOMS, *_HOMES]

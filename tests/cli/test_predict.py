@@ -177,10 +177,10 @@ def test_graph6_without_labels_is_predicted(tmp_path):
 def test_settings_that_do_not_apply_are_refused(tmp_path):
     torch.save(own_graphs(), tmp_path / "own.pt")
     for words, message in (
-        (("--split", "scaffold"), "got 'scaffold'; scaffold is for tables of molecules"),
+        (("--split", "scaffold"), "got 'scaffold'; scaffold and time:COLUMN are for tables"),
         (("--split", "nowhere.json"), "or a split file, got 'nowhere.json'"),
         (("--set", "data.validate_on_test=true"), "validate_on_test: expected a split with folds"),
-        (("--set", "data.fold=seed"), "stratified folds need one target with classes"),
+        (("--split", "stratified"), "stratified folds need one target with classes"),
     ):
         with pytest.raises(OsanError, match=message):
             run("train", "own.pt", "--name", message.split()[0], *words, *TINY)

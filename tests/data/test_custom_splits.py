@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from torch_geometric.data import Data
 
 from osan.data import load_graphs, load_table, task_from_graphs
@@ -199,9 +199,9 @@ def test_folds_are_those_of_scikit_learn(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"split": "scaffold"}, "got 'scaffold'; scaffold is for tables of molecules"),
+        ({"split": "scaffold"}, "got 'scaffold'; scaffold and time:COLUMN are for tables"),
         ({"split": "nowhere.json"}, "or a split file, got 'nowhere.json'"),
-        ({"split": "official"}, "expected random, stratified or a split file, got 'official'"),
+        ({"split": "official"}, "expected random, stratified, kfold or a split file, got 'official'"),
         ({"split": "random", "fold": 1}, "fold: expected none, for the split 'random' has no folds, got 1"),
         ({"split": PARTS, "fold": 1}, "fold: expected none, for the split 'given' has no folds, got 1"),
         ({"validate_on_test": True}, "validate_on_test: expected a split with folds"),
@@ -211,9 +211,14 @@ def test_folds_are_those_of_scikit_learn(tmp_path):
         ({"split": ([0], [1], [2])}, "split: expected a name, a file, or a mapping .*, got tuple"),
         ({"split": torch.arange(3)}, "split: expected a name, a file, or a mapping .*, got Tensor"),
         (
-            {"fold": 0, "kind": "regression"},
-            r"one target with classes, got regression with 1 target\(s\)",
+            {"split": "stratified", "kind": "regression"},
+            r"one target with classes, got regression with 1 target\(s\); use kfold instead",
         ),
+        ({"split": "kfold:2"}, "expected kfold:N with N from 3 to 9999 .*, got 'kfold:2'"),
+        ({"split": "kfold:x"}, "got 'kfold:x'"),
+        ({"split": "kfold:50"}, "split: 50 folds need at least 50 graphs, got 40"),
+        ({"split": "kfold:5", "fold": 5}, "fold: expected 0 to 4, got 5"),
+        ({"split": "time:year"}, "got 'time:year'; scaffold and time:COLUMN are for tables"),
         ({"split": {"train": [0], "val": [1], "test": [40]}}, "split: the split names graph 40"),
     ],
 )
@@ -237,3 +242,58 @@ def test_folds_of_a_table(tmp_path):
     for fold in (0, 4):
         task = load_table(tmp_path / "a.csv", kind="binary", fold=fold)
         assert task.test.ids.tolist() == tests[fold]
+
+
+def test_folds_for_any_kind_of_target(tmp_path):
+    """Every graph is tested once, and never trained or validated on in that fold."""
+    some = [
+        Data(x=torch.zeros(2, 1), edge_index=torch.zeros(2, 0).long(), y=torch.rand(1, 2)) for _ in range(23)
+    ]
+    for split, folds in ((None, 10), ("kfold", 10), ("kfold:5", 5)):
+        expected = [test.tolist() for _, test in KFold(folds, shuffle=True, random_state=7).split(range(23))]
+        tested = []
+        for fold in range(folds):
+            task = task_from_graphs(some, split=split, fold=fold, seed=7)
+            train, val, test = (part.ids.tolist() for part in task.splits.values())
+            assert test == expected[fold]
+            assert val == expected[(fold + 1) % folds]
+            assert sorted(train + val + test) == list(range(23))
+            assert task.split == f"fold {fold} of {folds}, seed 7"
+            tested += test
+        assert sorted(tested) == list(range(23))
+    both = task_from_graphs(some, split="kfold:5", validate_on_test=True)
+    assert both.val.ids.tolist() == both.test.ids.tolist()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(1990, 1999), min_size=3, max_size=40), st.booleans())
+def test_time_splits_test_on_the_latest(tmp_path_factory, years, of_dates):
+    path = tmp_path_factory.mktemp("times") / "a.csv"
+    cells = [f"{year}-06-01" if of_dates else str(year) for year in years]
+    rows = [f"{'C' * (i + 1)},{i},{cell}" for i, cell in enumerate(cells)]
+    path.write_text("\n".join(["smiles,y,when", *rows]) + "\n")
+    task = load_table(path, split="time:when")
+    train, val, test = (part.ids.tolist() for part in task.splits.values())
+    tenth = max(1, len(years) // 10)
+    assert (len(val), len(test)) == (tenth, tenth)
+    # Brute force: order by year, then by row.
+    assert [*train, *val, *test] == [row for _, row in sorted((year, row) for row, year in enumerate(years))]
+    assert task.split == "time:when"
+
+
+def test_what_is_wrong_with_times(tmp_path):
+    path = tmp_path / "a.csv"
+    for bad, message in (
+        ("5/1/99", "line 3, column when: expected a number or a date such as 2024-05-31, got '5/1/99'"),
+        ("", "line 3, column when: expected a number or a date .*, got ''"),
+        ("1999", "line 3, column when: expected a date as in the rows before, got '1999'"),
+    ):
+        path.write_text(f"smiles,y,when\nC,1,1999-01-01\nCC,2,{bad}\nCCC,3,1999-02-03T04:05+01:00\n")
+        with pytest.raises(OsanError, match=message):
+            load_table(path, split="time:when")
+    with pytest.raises(OsanError, match="expected one column 'then'"):
+        load_table(path, split="time:then")
+    with pytest.raises(OsanError, match="'time:when' has no folds"):
+        load_table(path, split="time:when", fold=1)
+    path.write_text("smiles,y\nC,3\nCC,2\nCCC,1\n")
+    assert load_table(path, split="time:y").test.ids.tolist() == [0]

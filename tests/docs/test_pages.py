@@ -58,8 +58,8 @@ def test_splits_and_plans_are_what_the_page_says(tmp_path, monkeypatch, printed)
     from osan.experiments import plan_jobs, read_plan
 
     page = DOCS / "custom-data.md"
-    run(page, [block for block in blocks(page) if "print(" in block], printed)
     monkeypatch.chdir(tmp_path)
+    run(page, [block for block in blocks(page) if "print(" in block], printed)
     (tmp_path / "data").mkdir()
     for name in ("solubility.csv", "graphs.pt", "split.json"):
         (tmp_path / "data" / name).touch()

@@ -143,3 +143,26 @@ def test_random_choices_are_barred_and_distinct_as_well():
     downstream = osan(8, 1, 1, vertex_encoder=Numerical(1, 8), atomic="unordered")
     model = DataDrivenOSAN(None, downstream, "mark 1 vertex x 3 distinct", estimator=Random(), bar=0.5)
     assert model(batch).selected[0].choice.sum(1).max() == 1
+
+
+@pytest.mark.parametrize("channels", ["distinct", "in turn"])
+def test_a_settled_choice_trains_as_it_evaluates(channels):
+    batch = batch_of()
+    batch.x = torch.randn(batch.num_nodes, 1)  # no two vertices look alike
+    upstream = Upstream(1, 8, vertex_encoder=Numerical(1, 8), in_turn=channels == "in turn")
+    downstream = osan(8, 2, 1, vertex_encoder=Numerical(1, 8), atomic="unordered")
+    options = {"estimator": "straight-through", "bar": 0.5, "evaluation_noise": "none", "samples": 1}
+    model = DataDrivenOSAN(upstream, downstream, f"mark 1 vertex x 2 {channels}", **options)
+    drawn = [model(batch).selected[0].choice for _ in range(5)]
+    assert not all(choice.equal(drawn[0]) for choice in drawn)
+    model.eval()
+    wanted = model(batch).selected[0].choice
+    model.train()
+    model.settled, norms = True, [buffer.clone() for buffer in upstream.buffers()]
+    for _ in range(3):
+        out = model(batch)
+        assert out.selected[0].choice.equal(wanted)
+        out.prediction.sum().backward()
+    assert all(parameter.grad is None for parameter in upstream.parameters())
+    assert any(parameter.grad is not None for parameter in downstream.parameters())
+    assert all(map(torch.equal, upstream.buffers(), norms))

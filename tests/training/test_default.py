@@ -98,3 +98,21 @@ def test_ties_have_the_same_distribution_under_every_numbering(trained):
         shares = sorted(found.values())
         expected = [200, 400, 400, 400]
         assert sum((a - b) ** 2 / b for a, b in zip(shares, expected, strict=True)) < 16.3  # 0.1 %, 3 degrees
+
+
+@pytest.mark.parametrize("upstream", ["gin", "gcn"])
+def test_a_batch_may_be_a_single_atom(upstream):
+    """The last batch of an epoch may hold methane alone."""
+    path = nx.path_graph(5)
+    task = task_from_graphs([graph(path, torch.randint(0, 3, (5, 2)), float(i)) for i in range(20)])
+    settings = default_settings("table.csv").changed({"data.encodings": [], "network.upstream": upstream})
+    model = build(settings, TaskInfo.of(task, settings))
+    atom = Data(
+        x=torch.zeros(1, 2, dtype=torch.long),
+        edge_index=torch.empty(2, 0, dtype=torch.long),
+        edge_attr=torch.empty(0, 1, dtype=torch.long),
+    )
+    for batch in (task.train.batch(torch.arange(3)), Batch.from_data_list([atom])):
+        out = model(batch)
+        assert out.prediction.isfinite().all()
+        out.objective(out.prediction.square().squeeze(1)).backward()

@@ -304,3 +304,22 @@ def test_a_resumed_run_is_the_same_with_every_schedule(tmp_path, small, outcome,
         # Up and down again.
         assert rates[0] < max(rates) <= 0.001
         assert rates[-1] == min(rates)
+
+
+def test_a_settled_choice_no_longer_learns(small, tmp_path):
+    """Two epochs, the second with a settled choice, leave the upstream network as one epoch does."""
+    marks = {
+        "selection.policy": "mark 1 vertex x 2 distinct",
+        "selection.estimator": "straight-through",
+        "selection.evaluation_noise": "none",
+        "training.decay": 1.0,
+    }
+    learned = []
+    for name, epochs, settle in (("one", 1, 1.0), ("settled", 2, 0.5), ("two", 2, 1.0)):
+        run = small(**marks, **{"training.epochs": epochs, "selection.settle": settle})
+        train(run, tmp_path / name, progress=False)
+        state = torch.load(tmp_path / name / "checkpoint.ckpt", weights_only=True)["state_dict"]
+        learned.append({key: value for key, value in state.items() if ".upstream." in key})
+    one, settled, two = learned
+    assert all(torch.equal(settled[key], value) for key, value in one.items())
+    assert not all(torch.equal(two[key], value) for key, value in one.items())

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedKFold
 from torch_geometric.data import Data
 
 from osan.data import Task
@@ -35,6 +35,13 @@ def task_of(dataset: str, seed: int = 0, **data: object) -> Task:
     )
 
 
+def test_the_seed_of_a_run_chooses_one_of_five_folds() -> None:
+    for seed in (4, 7):
+        folds = KFold(5, shuffle=True, random_state=seed // 5).split(range(40))
+        task = task_of("own.pt", seed, fold="seed", split="kfold:5")
+        assert task.test.ids.tolist() == [test.tolist() for _, test in folds][seed % 5]
+
+
 @pytest.mark.parametrize("dataset", ["own.pt", "own.csv"])
 def test_the_seed_of_a_run_chooses_its_fold(dataset: str) -> None:
     labels = np.arange(40) % 2
@@ -61,7 +68,7 @@ def test_a_file_says_the_split(dataset: str) -> None:
 @pytest.mark.parametrize(
     ("dataset", "data", "message"),
     [
-        ("own.pt", {"split": "scaffold"}, "got 'scaffold'; scaffold is for tables of molecules"),
+        ("own.pt", {"split": "scaffold"}, "got 'scaffold'; scaffold and time:COLUMN are for tables"),
         (
             "own.pt",
             {"split": "random", "fold": "seed"},
@@ -72,7 +79,7 @@ def test_a_file_says_the_split(dataset: str) -> None:
         ("own.pt", {"validate_on_test": True}, "validate_on_test: expected a split with folds"),
         (
             "own.pt",
-            {"fold": 0, "kind": "regression", "metric": "mae"},
+            {"split": "stratified", "kind": "regression", "metric": "mae"},
             "stratified folds need one target with",
         ),
         ("own.pt", {"options": {"distances": True}}, "own.pt: expected no options, got 'distances'"),

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-SPLIT_HELP = "Your file: random, stratified, or a file with a split; your table: also scaffold or a column."
+SPLIT_HELP = (
+    "Your file: random, kfold, kfold:5, stratified, or a file with a split; your table: also scaffold, "
+    "time:COLUMN or a column."
+)
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of raw files (default: $OSAN_DATA).")]
 Runs = Annotated[Path, typer.Option("--runs", help="Folder of runs.")]

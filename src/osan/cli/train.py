@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from pathlib import Path
 from shlex import quote
@@ -151,7 +150,6 @@ def _wanted(
 ) -> Settings:
     """The settings before changes: those of a recipe, of a file, or of a dataset and a policy."""
     from osan import experiments
-    from osan.data.loading import find_path
     from osan.training.settings_files import read_settings
 
     ways = {"a dataset": dataset, "--recipe": recipe, "--settings": file, "--resume": None}
@@ -171,16 +169,14 @@ def _wanted(
         return experiments.settings_named(recipe)
     if file is not None:
         return read_settings(file)
-    if policy is None and subgraphs is not None:
-        raise OsanError('train: --subgraphs needs a policy, such as "delete 1 vertex"')
-    text = policy or ""
-    if subgraphs is not None:
-        # The number goes before what the subgraphs know of each other.
-        text = re.sub(r"( x \S+)?( distinct| in turn)?$", rf" x {subgraphs}\2", text.rstrip(), count=1)
-    if not any(value is not None for value in (policy, *options.values())) and find_path(dataset or ""):
-        return experiments.default_settings(dataset or "")
-    return experiments.settings_for(
-        dataset or "", text, selection, downstream=network or "gin", weigher=weigher or "learned"
+    return experiments.chosen_settings(
+        dataset or "",
+        policy,
+        subgraphs=subgraphs,
+        selection=selection,
+        weigher=weigher,
+        network=network,
+        like_the_paper=paper is not None,
     )
 
 

@@ -63,12 +63,13 @@ def load(
         One of :data:`osan.data.METRICS` for the kind; by default the usual one of the data.
     split
         ``"random"`` (80/10/10 by ``seed``), ``"stratified"`` (ten folds by ``seed``), ``"official"`` (named
-        datasets), ``"scaffold"`` or a column of train, val and test (tables), the file of a split or a
-        mapping of the parts to indices (tables and files). By default the usual one of the data.
+        datasets), ``"kfold"`` or ``"kfold:N"`` (tables and files: folds whatever the targets),
+        ``"scaffold"``, ``"time:COLUMN"`` or a column of train, val and test (tables), the file of a split or
+        a mapping of the parts to indices (tables and files). By default the usual one of the data.
     fold
         Which fold is tested, from 0, if the split has folds.
     seed
-        Seed of random and stratified splits, and of generated datasets.
+        Seed of random splits and folds, and of generated datasets.
     validate_on_test
         Validate on the tested fold, as published results on EXP do. The model is then selected on the test
         graphs.

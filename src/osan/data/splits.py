@@ -1,4 +1,4 @@
-"""Training, validation and test graphs: random, stratified into folds, by scaffold, or as published."""
+"""Training, validation and test graphs: random, in folds, by scaffold, by time, or as published."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from osan.words import Kind
 Split = dict[str, Tensor]
 PARTS = ("train", "val", "test")
 SYNONYMS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
-FOLDS = 10  # of a stratified split
+FOLDS = 10  # of a split into folds, by default
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class SplitRequest:
     Parameters
     ----------
     split
-        Its name, such as ``"random"`` or ``"stratified"``; the file of a split; or a mapping of the parts to
-        indices. The usual split of the graphs by default.
+        Its name, such as ``"random"``, ``"kfold:5"`` or ``"stratified"``; the file of a split; or a mapping
+        of the parts to indices. The usual split of the graphs by default.
     fold
         Which fold is tested, from 0, if the split has folds.
     seed
-        Seed of random and stratified splits.
+        Seed of random splits and of folds.
     validate_on_test
         Validate on the tested fold, as published results on EXP do. The model is then selected on the test
         graphs.
@@ -86,26 +86,53 @@ class SplitRequest:
             raise OsanError(f"validate_on_test: expected a split with folds, but {of} has none")
 
 
+def num_folds(split: object) -> int:
+    """How many folds a drawn split has, by its name; 0 if it has none.
+
+    >>> num_folds("stratified"), num_folds("kfold"), num_folds("kfold:5"), num_folds("random")
+    (10, 10, 5, 0)
+    """
+    name = split.partition(":")[0] if isinstance(split, str) else ""
+    if not isinstance(split, str) or (name != "kfold" and split != "stratified"):
+        return 0
+    word = split.partition(":")[2] or str(FOLDS)
+    if not (word.isdecimal() and len(word) < 5 and int(word) >= 3):
+        raise OsanError(
+            f"split: expected kfold:N with N from 3 to 9999 (test, validation, training), got {split!r}"
+        )
+    return int(word)
+
+
 def draw_split(request: SplitRequest, split: str, y: Tensor, kind: Kind) -> tuple[Split, str]:
-    """A ``"random"`` or ``"stratified"`` split of graphs with the targets ``y``, and its description.
+    """A ``"random"``, ``"stratified"`` or ``"kfold"`` split of graphs with the targets ``y``, and its words.
 
     >>> parts, words = draw_split(SplitRequest(seed=3), "random", torch.zeros(20, 1), "regression")
     >>> [len(part) for part in parts.values()], words
     ([16, 2, 2], 'random 80/10/10, seed 3')
+    >>> draw_split(SplitRequest(fold=4), "kfold:5", torch.zeros(20, 1), "regression")[1]
+    'fold 4 of 5, seed 0'
     """
-    request.check_folds(split, FOLDS if split == "stratified" else 0)
+    folds = num_folds(split)
+    request.check_folds(split, folds)
     if split == "random":
         return random_split(len(y), request.seed), f"random 80/10/10, seed {request.seed}"
-    targets = 1 if y.dim() == 1 else y.shape[1]
-    if kind == "regression" or targets != 1:
+    fold, same = request.fold or 0, request.validate_on_test
+    words = f"fold {fold} of {folds}, seed {request.seed}{', validated on test' if same else ''}"
+    if split != "stratified":
+        return kfold_split(len(y), fold, request.seed, folds, same=same), words
+    if not can_stratify(y, kind):
+        targets = 1 if y.dim() == 1 else y.shape[1]
         raise OsanError(
             f"split: stratified folds need one target with classes, got {kind} with {targets} target(s); "
-            "give a split file for each fold instead"
+            "use kfold instead"
         )
-    fold, same = request.fold or 0, request.validate_on_test
     parts = stratified_fold(y.reshape(-1), fold, request.seed, FOLDS, same=same)
-    suffix = ", validated on test" if same else ""
-    return parts, f"stratified fold {fold} of {FOLDS}, seed {request.seed}{suffix}"
+    return parts, f"stratified {words}"
+
+
+def can_stratify(y: Tensor, kind: Kind) -> bool:
+    """Whether targets are one class each, so that folds can have equal shares of the classes."""
+    return kind != "regression" and (y.dim() == 1 or y.shape[1] == 1)
 
 
 def random_split(count: int, seed: int, fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)) -> Split:
@@ -143,6 +170,34 @@ def stratified_fold(labels: Tensor, fold: int, seed: int, folds: int = 10, same:
     )
     tests = [torch.from_numpy(test) for _, test in parts]
     return fold_split(tests, fold, same)
+
+
+def kfold_split(count: int, fold: int, seed: int, folds: int = FOLDS, same: bool = False) -> Split:
+    """Test on one fold of scikit-learn's ``KFold(folds, shuffle=True, random_state=seed)``.
+
+    The next fold is for validation; see :func:`stratified_fold`.
+
+    >>> [len(part) for part in kfold_split(20, 0, seed=0, folds=5).values()]
+    [12, 4, 4]
+    """
+    from sklearn.model_selection import KFold
+
+    check_fold(fold, folds)
+    if count < folds:
+        raise OsanError(f"split: {folds} folds need at least {folds} graphs, got {count}")
+    parts = KFold(folds, shuffle=True, random_state=seed).split(np.zeros(count))
+    return fold_split([torch.from_numpy(test) for _, test in parts], fold, same)
+
+
+def time_split(times: Sequence[float], fractions: tuple[float, float, float] = (0.8, 0.1, 0.1)) -> Split:
+    """Train on the earliest graphs, validate on later ones, test on the latest.
+
+    The sizes are those of :func:`random_split`; graphs of the same time stay in their order.
+
+    >>> {part: index.tolist() for part, index in time_split([2020, 2018, 2022, 2019]).items()}
+    {'train': [1, 3], 'val': [0], 'test': [2]}
+    """
+    return _cut(np.argsort(np.asarray(times, dtype=np.float64), kind="stable"), fractions)
 
 
 def fold_split(tests: Sequence[Tensor], fold: int, same: bool = False) -> Split:

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from osan.experiments.demo import demo_settings
     from osan.experiments.figures import PaperRow, paper_rows, table_name, table_numbers, tables
     from osan.experiments.plans import PlanGroup, plan_jobs, read_plan
-    from osan.experiments.protocols import default_settings, key_of, settings_for, settings_named
+    from osan.experiments.protocols import (
+        chosen_settings,
+        default_settings,
+        key_of,
+        settings_for,
+        settings_named,
+    )
     from osan.experiments.sweep import Event, Job, missing_jobs, parse_seeds, run_locally
 
 __all__ = [
@@ -19,6 +25,7 @@ __all__ = [
     "PaperRow",
     "PlanGroup",
     "Recipe",
+    "chosen_settings",
     "default_settings",
     "demo_settings",
     "find_recipes",
@@ -48,7 +55,7 @@ __getattr__, __dir__ = attach(
         "demo": ["demo_settings"],
         "figures": ["PaperRow", "paper_rows", "table_name", "table_numbers", "tables"],
         "plans": ["PlanGroup", "plan_jobs", "read_plan"],
-        "protocols": ["default_settings", "key_of", "settings_for", "settings_named"],
+        "protocols": ["chosen_settings", "default_settings", "key_of", "settings_for", "settings_named"],
         "sweep": ["Event", "Job", "missing_jobs", "parse_seeds", "run_locally"],
     },
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from osan.data.loading import find_path
 from osan.errors import OsanError
 from osan.experiments.catalog import recipe, recipes
 from osan.nn import ARCHITECTURES
@@ -196,6 +197,33 @@ def settings_for(
             changes["selection.lam"] = 1.0
     settings = Settings().changed(changes)
     return settings.changed({"name": key_of(settings, downstream)})
+
+
+def chosen_settings(
+    dataset: str,
+    policy: str | None = None,
+    *,
+    subgraphs: str | int | None = None,
+    selection: str | None = None,
+    weigher: str | None = None,
+    network: str | None = None,
+    like_the_paper: bool = False,
+) -> Settings:
+    """The settings for what ``osan train`` is told: :func:`default_settings` for a file and nothing else.
+
+    >>> chosen_settings("zinc", "delete 1 vertex", subgraphs=3).name
+    'zinc/gin/imle/delete-1-vertex/x3'
+    """
+    if policy is None and subgraphs is not None:
+        raise OsanError('train: --subgraphs needs a policy, such as "delete 1 vertex"')
+    text = policy or ""
+    if subgraphs is not None:
+        # The number goes before what the subgraphs know of each other.
+        text = re.sub(r"( x \S+)?( distinct| in turn)?$", rf" x {subgraphs}\2", text.rstrip(), count=1)
+    told = any(value is not None for value in (policy, selection, weigher, network)) or like_the_paper
+    if not told and find_path(dataset):
+        return default_settings(dataset)
+    return settings_for(dataset, text, selection, downstream=network or "gin", weigher=weigher or "learned")
 
 
 def default_settings(path: str) -> Settings:

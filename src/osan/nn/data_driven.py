@@ -85,6 +85,10 @@ class DataDrivenOSAN(nn.Module):
     noise_factor
         What the scale of the noise is multiplied by in training, 1 at first. Lower it from epoch to epoch to
         let the noise fade; evaluation has a noise of its own.
+    settled
+        Whether the choice is fixed, ``False`` at first. Once it is set, training sees the subgraphs that
+        evaluation would choose, and the upstream network gets no gradients: the downstream network learns
+        to use a choice that no longer changes.
 
     Examples
     --------
@@ -130,7 +134,7 @@ class DataDrivenOSAN(nn.Module):
             )
         self.upstream, self.downstream = upstream, downstream
         self.selection = Selection(policy, estimator, noise, temperature=temperature, bar=bar)
-        self.noise_factor = 1.0
+        self.noise_factor, self.settled = 1.0, False
         self.checked_downstream = False  # whether predictions depend on the choice, at the first call
         if auxiliary is not None:
             resolve_auxiliary(auxiliary)
@@ -177,15 +181,18 @@ class DataDrivenOSAN(nn.Module):
 
     @property
     def training_noise(self) -> Noise:
-        """The noise of training with its present scale."""
-        return self.selection.noise.scaled(self.noise_factor)
+        """The noise of training with its present scale; that of evaluation once the choice is settled."""
+        return self.evaluation_noise if self.settled else self.selection.noise.scaled(self.noise_factor)
 
     def weigh(self, batch: Data, problem: Problem, so_far: Tensor | None = None) -> Tensor:
         """The weights of a batch, given the choices so far if any; zeros without an upstream network."""
         if self.upstream is None:
             rows = problem.ground.num_rows
             return torch.zeros(rows, self.policy.columns, device=batch.edge_index.device)
-        weights: Tensor = self.upstream(batch) if so_far is None else self.upstream(batch, so_far)
+        if self.settled:
+            self.upstream.eval()  # norms as in evaluation, too
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.settled):
+            weights: Tensor = self.upstream(batch) if so_far is None else self.upstream(batch, so_far)
         if weights.dim() != 2 or weights.size(1) != self.policy.columns:
             wanted = (
                 "1 column" if self.policy.in_sequence else f"{self.policy.count} columns, one per subgraph"
@@ -211,6 +218,7 @@ class DataDrivenOSAN(nn.Module):
         selected: tuple[Selected, ...]
         if self.training:
             weigh = self._in_turn(batch, problem, first)
+            self.selection.train(not self.settled)  # a settled choice bars nothing
             selected = (self.selection(batch, weigh, noise=self.training_noise, problem=problem),)
         else:
             selected = self._sample(batch, problem, first, self.samples)

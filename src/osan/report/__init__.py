@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from osan.report.frequencies import Frequencies, explain
     from osan.report.page import write_page
     from osan.report.records import Group, Record, differences, group_records, read_records, to_csv
-    from osan.report.runs import Run, Summary, by_name, find_runs, summarize
+    from osan.report.runs import Run, Summary, by_name, find_runs, open_run, summarize
     from osan.report.table import Line, table_lines
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "explorer_page",
     "find_runs",
     "group_records",
+    "open_run",
     "plot_comparison",
     "plot_curves",
     "read_records",
@@ -62,7 +63,7 @@ __getattr__, __dir__ = attach(
         "frequencies": ["Frequencies", "explain"],
         "page": ["write_page"],
         "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],
-        "runs": ["Run", "Summary", "by_name", "find_runs", "summarize"],
+        "runs": ["Run", "Summary", "by_name", "find_runs", "open_run", "summarize"],
         "chosen_parts": ["Substructure", "substructures"],
         "table": ["Line", "table_lines"],
     },

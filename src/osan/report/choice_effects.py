@@ -13,6 +13,7 @@ from osan.data import FlatDataset, FlatLoader
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
 from osan.selection import Noise, Policy, Problem, Random, Randomness, Selection, agreement
+from osan.shown import html_frame
 from osan.training.evaluation import evaluating, predict_samples
 from osan.training.module import Learner
 from osan.training.run import load_model
@@ -83,6 +84,11 @@ class Effects:
     metric: str
     of_classes: bool
     looked: tuple[Looked, ...]
+
+    def _repr_html_(self) -> str:
+        from osan.report.choice_page import choice_page
+
+        return html_frame(choice_page(self))
 
 
 def effects(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,14 @@ class Frequencies:
                 for (u, v), e in first_arcs(self.graph.edge_index).items()
             ]
         return out
+
+    def _repr_html_(self) -> str:
+        from osan.report.drawing import picture
+        from osan.report.pictures import data_uri
+
+        said = escape(f"{self.name}: {self.policy}, how often {self.word} ({self.samples} samples)")
+        image = f'<img src="{data_uri(picture(self))}" alt="{said}">'
+        return f"<figure>{image}<figcaption>{said}</figcaption></figure>"
 
 
 def first_arcs(edge_index: Tensor) -> dict[tuple[int, int], int]:

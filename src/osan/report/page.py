@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -15,7 +14,7 @@ from osan.experiments.catalog import recipes
 from osan.experiments.figures import tables
 from osan.files import write_bytes
 from osan.report.curves import has_curve, plot_curves
-from osan.report.pictures import svg
+from osan.report.pictures import data_uri, svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
 from osan.training.folder import ENVIRONMENT, read_json
@@ -101,15 +100,6 @@ def _render(**values: Any) -> str:
     )
     template = files("osan.report").joinpath("page.html").read_text(encoding="utf-8")
     return environment.from_string(template).render(**values)
-
-
-def data_uri(content: bytes, kind: str = "image/svg+xml") -> str:
-    """Bytes as a data URI.
-
-    >>> data_uri(b"hi", "text/plain")
-    'data:text/plain;base64,aGk='
-    """
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _paper_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:

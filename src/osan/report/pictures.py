@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,3 +46,12 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     stream = io.BytesIO()
     figure.savefig(stream, format="png", dpi=150)
     return stream.getvalue()
+
+
+def data_uri(content: bytes, kind: str = "image/svg+xml") -> str:
+    """Bytes as a data URI.
+
+    >>> data_uri(b"hi", "text/plain")
+    'data:text/plain;base64,aGk='
+    """
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Any
 
+from osan.data.splits import FOLDS, num_folds
 from osan.errors import OsanError, one_line
 from osan.training.folder import (
     FAILED,
@@ -23,12 +25,18 @@ from osan.training.folder import (
 )
 from osan.training.settings import Settings
 
+if TYPE_CHECKING:
+    import pandas
 
-@dataclass(frozen=True)
+    from osan.report.frequencies import Frequencies
+
+
+@dataclass(frozen=True, repr=False)
 class Run:
     """A run folder: finished (with ``result``), failed or damaged (with ``error``), or unfinished.
 
-    The settings of a damaged run may be unreadable; then only their name and seed count.
+    The settings of a damaged run may be unreadable; then only their name and seed count. :func:`osan.train`
+    and :func:`osan.open_run` return one. In a notebook it shows its scores and learning curves.
     """
 
     folder: Path
@@ -39,8 +47,45 @@ class Run:
 
     @property
     def repeat(self) -> int:
-        """The seed; if every fold is a run, ten folds of one split are one repeat."""
-        return self.settings.seed // 10 if self.settings.data.fold == "seed" else self.settings.seed
+        """The seed; if every fold is a run, the folds of one split are one repeat."""
+        wanted, seed = self.settings.data, self.settings.seed
+        return seed // (num_folds(wanted.split) or FOLDS) if wanted.fold == "seed" else seed
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Every metric on the test split; empty unless the run is finished."""
+        return {} if self.result is None else dict(self.result.scores)
+
+    def predict(self, molecules: Any, *, smiles: str | None = None) -> pandas.DataFrame:
+        """Predict molecules, with the columns of ``osan predict``.
+
+        Rows that cannot be used have no prediction (NaN); a warning says how many and why the first.
+
+        Parameters
+        ----------
+        molecules
+            A list of SMILES strings or one of them, a DataFrame, a mapping of names to columns, or the path
+            of a table; for a run on graphs, the path of a file of graphs.
+        smiles
+            The column with SMILES; that of the run by default.
+
+        Returns
+        -------
+        DataFrame
+            The given columns, and the predictions. A DataFrame keeps its index, columns and all rows.
+        """
+        from osan.report.frames import predict_frame
+
+        return predict_frame(self.folder, molecules, smiles)
+
+    def explain(self, which: str | int, *, samples: int = 100, data: Path | None = None) -> Frequencies:
+        """What the network looks at in a molecule (SMILES), or in a graph of the test split (its position).
+
+        ``samples`` and ``data`` are as in :func:`osan.report.explain`.
+        """
+        from osan.report.frequencies import explain
+
+        return explain(self.folder, str(which), samples, data)
 
     @cached_property
     def metrics(self) -> dict[str, list[float]]:
@@ -52,6 +97,32 @@ class Run:
             return {}
         rows = [line for line in lines if len(line) == len(header)]
         return {name: [_number(row[i]) for row in rows] for i, name in enumerate(header)}
+
+    def __repr__(self) -> str:
+        result = self.result
+        state = f"test {result.metric} {result.value:.4f}" if result else self.error or "unfinished"
+        return f"Run({str(self.folder)!r}: {state})"
+
+    def _repr_html_(self) -> str:
+        from osan.report.shown_runs import run_html
+
+        return run_html(self)
+
+
+def open_run(folder: str | Path) -> Run:
+    """The run in a folder that :func:`osan.train` or the command wrote.
+
+    Raises
+    ------
+    OsanError
+        If there is none, or it is damaged.
+    """
+    folder = Path(folder)
+    settings_of(folder)
+    run = read_run(folder)
+    if run.damaged:
+        raise OsanError(f"{folder}: {run.error}")
+    return run
 
 
 def find_runs(runs: str | Path, under: str = "") -> list[Run]:

@@ -239,7 +239,9 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
     if network.upstream == "gin" or network.norm is False:
         norm = None if network.norm is False else "batch_norm"
         kind = GIN if network.upstream == "gin" else GCN
-        model = kind(width, width, network.upstream_layers, norm=norm, jk="last")
+        # The last batch of an epoch may be a single vertex.
+        alone = None if norm is None else {"allow_single_element": True}
+        model = kind(width, width, network.upstream_layers, norm=norm, norm_kwargs=alone, jk="last")
     of_edges = info.edge_features if edges else None
     given: dict[str, Any] = {
         "edges": edges,

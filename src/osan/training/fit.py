@@ -152,7 +152,8 @@ def _strategy(settings: Settings) -> Any:
         return "auto"
     on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
     return DDPStrategy(
-        find_unused_parameters=has_custom_parts(settings),
+        # A settled choice gives the upstream network no gradients.
+        find_unused_parameters=has_custom_parts(settings) or settings.selection.settle < 1,
         process_group_backend="gloo" if on_cpu else "nccl",
     )
 

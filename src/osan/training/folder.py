@@ -22,6 +22,7 @@ from pydantic import TypeAdapter, ValidationError
 from osan import __version__
 from osan.errors import OsanError
 from osan.files import write_bytes
+from osan.shown import html_table
 from osan.training.settings import Settings
 from osan.training.settings_files import read_settings
 
@@ -67,6 +68,10 @@ class Result:
     scores: dict[str, float]
     best_test: float | None = None
     separate: float | None = None
+
+    def _repr_html_(self) -> str:
+        facts = f"{self.key}, seed {self.seed}: epoch {self.best_epoch + 1} of {self.epochs}"
+        return html_table(["test", "value"], self.scores.items(), facts)
 
 
 _RESULT = TypeAdapter(Result)

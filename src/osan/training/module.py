@@ -184,6 +184,7 @@ class Learner(LightningModule):
             self.model.noise_factor = noise_factor(
                 choice.noise_schedule, choice.noise_floor, self.current_epoch, epochs
             )
+            self.model.settled = self.current_epoch >= choice.settle * epochs
         self.total, self.graphs = torch.zeros((), device=self.device), 0
         self.pairs, self.moved = 0, torch.zeros((), device=self.device)
 

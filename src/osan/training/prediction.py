@@ -15,6 +15,7 @@ from osan.data.custom.molecules import Rejected, described, read_molecules
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
+from osan.shown import html_table
 from osan.training.columns import numbered, predicted_columns
 from osan.training.evaluation import predict_samples
 from osan.training.module import Learner
@@ -23,6 +24,8 @@ from osan.training.tasks import TaskInfo
 
 # OGB's number for an element that it does not know.
 _UNKNOWN_ATOM = OGB_ATOM_FEATURES[0] - 1
+# Rows that a notebook shows.
+_SHOWN = 10
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 
 
@@ -46,6 +49,11 @@ class Predicted:
         """The cells under each name of the header; rejected rows are left out."""
         table = self.table
         return [[*table.rows[row], table.lines[row], *values] for row, values in self.values.items()]
+
+    def _repr_html_(self) -> str:
+        rows, left = self.rows, len(self.rejected)
+        said = f"{len(rows)} molecules" + (f", {left} rows that cannot be used" if left else "")
+        return html_table(self.header, rows[:_SHOWN], said)
 
 
 def takes_molecules(info: TaskInfo) -> bool:

@@ -43,9 +43,10 @@ class DataSettings(Section):
     """Which graphs, and how they are split.
 
     ``dataset`` is a name that :func:`osan.data.load` knows, or the path of a table of molecules or a file of
-    graphs. ``split`` is the name of a split; for custom data also the file of a split, or a column of the
-    table. ``fold = "seed"`` tests fold ``seed % 10`` of the split with seed ``seed // 10``, so runs 0 to 49
-    are five times ten folds. ``limit`` keeps that many graphs of each split, for a first look.
+    graphs. ``split`` is the name of a split, such as ``"scaffold"``, ``"kfold:5"`` or ``"time:COLUMN"``; for
+    custom data also the file of a split, or a column of the table. ``fold = "seed"`` tests fold ``seed % 10``
+    of the split with seed ``seed // 10``, so runs 0 to 49 are five times ten folds (with N folds, N for 10).
+    ``limit`` keeps that many graphs of each split, for a first look.
     ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
     Both networks see them beside the vertex features. ``descriptors`` are numbers of whole molecules, such as
     ``["rdkit2d", "morgan"]`` or columns of the table: see :mod:`osan.data.descriptors`. The network sees them
@@ -100,6 +101,8 @@ class SelectionSettings(Section):
     ``noise_schedule`` lowers the scale of the noise over the epochs, down to ``noise_floor`` times
     ``noise_scale``; evaluation then has the last scale. ``normalize`` gives the weights of every graph the
     same spread, with a learned scale. ``bar`` is the share of elements barred from choice in training.
+    ``settle`` is the share of the epochs after which the choice is fixed: training goes on with the subgraphs
+    that evaluation would choose.
 
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
@@ -117,6 +120,7 @@ class SelectionSettings(Section):
     noise_floor: float = Field(default=0.0, ge=0, le=1)
     normalize: bool = False
     bar: float = Field(default=0.0, ge=0, lt=1)
+    settle: float = Field(default=1.0, ge=0, le=1)
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from osan import toml
 from osan.errors import OsanError
 from osan.files import write_bytes
 from osan.training.settings import Settings, validated
+from osan.training.validation import flat
 
 
 def read_settings(path: str | Path) -> Settings:
@@ -64,6 +66,33 @@ def write_settings(settings: Settings, path: Path) -> None:
     except UnicodeEncodeError as error:  # from a name that the system gave as bytes
         raise OsanError(f"settings: expected UTF-8 text, got {error.object[:80]!r}") from error
     write_bytes(path, content)
+
+
+def named_changes(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes from keywords: a setting in full, or by its last word if a single section has it.
+
+    >>> named_changes({"epochs": 3, "data.kind": "binary"})
+    {'training.epochs': 3, 'data.kind': 'binary'}
+    >>> named_changes({"epoch": 3})
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: settings: unknown setting 'epoch'; did you mean 'epochs'?
+    """
+    known = flat(Settings().model_dump())
+    by_word: dict[str, list[str]] = {}
+    for key in known:
+        by_word.setdefault(key.rpartition(".")[2], []).append(key)
+    changes: dict[str, Any] = {}
+    for name, value in values.items():
+        keys = [name] if "." in name or name in known else by_word.get(name, [])
+        if not keys:
+            close = get_close_matches(name, by_word, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise OsanError(f"settings: unknown setting {name!r}{hint}")
+        if len(keys) > 1:
+            raise OsanError(f"settings: expected one of {', '.join(keys)}, got {name!r}")
+        changes[keys[0]] = value
+    return changes
 
 
 # More than any settings have.

@@ -17,6 +17,7 @@ from osan.data.descriptors import num_scaled, statistics
 from osan.data.formats.table import has_column
 from osan.data.loading import content_of, find_path
 from osan.data.metrics import metric_words, metrics_for
+from osan.data.splits import FOLDS, num_folds
 from osan.errors import OsanError
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
@@ -63,7 +64,8 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     wanted = settings.data
     fold, seed = wanted.fold, wanted.seed
     if fold == "seed":
-        fold, seed = settings.seed % 10, settings.seed // 10
+        folds = num_folds(wanted.split) or FOLDS
+        fold, seed = settings.seed % folds, settings.seed // folds
     chosen: dict[str, Any] = {
         "split": wanted.split,
         "fold": fold,

@@ -95,13 +95,15 @@ def task_from_graphs(
     kind
         ``"regression"``, ``"binary"`` or ``"multiclass"``.
     split
-        ``"random"`` (80/10/10 by ``seed``; the default), ``"stratified"`` (ten folds by ``seed``), the file
-        of a split, or a mapping of ``"train"``, ``"val"`` (or ``"valid"``) and ``"test"`` to indices, such as
-        OGB's ``get_idx_split()`` returns. Graphs in no part are left out; ``Task.split`` has their number.
+        ``"random"`` (80/10/10 by ``seed``; the default), ``"stratified"`` (ten folds by ``seed``),
+        ``"kfold"`` or ``"kfold:N"`` (folds whatever the targets), the file of a split, or a mapping of
+        ``"train"``, ``"val"`` (or ``"valid"``) and ``"test"`` to indices, such as OGB's ``get_idx_split()``
+        returns. Graphs in no part are left out; ``Task.split`` has their number.
     fold
-        Which of ten stratified folds is tested, from 0. The next fold is for validation.
+        Which fold is tested, from 0; by default of ten, stratified if there is one target with classes. The
+        next fold is for validation.
     seed
-        Seed of random and stratified splits.
+        Seed of random splits and of folds.
     validate_on_test
         Validate on the tested fold.
     metric

@@ -19,8 +19,9 @@ from osan.data.descriptors import describe, table_columns
 from osan.data.flat import flatten
 from osan.data.formats.cells import csv_text
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
+from osan.data.formats.times import times
 from osan.data.metrics import check_kind, default_metric
-from osan.data.splits import SplitRequest, given_split, scaffold_split
+from osan.data.splits import SplitRequest, given_split, num_folds, scaffold_split, time_split
 from osan.data.task import Features, Task, make_task
 from osan.errors import OsanError
 from osan.extras import optional, rdkit
@@ -81,9 +82,11 @@ def load_table(
         ``"regression"``; ``"binary"`` (each target is 0 or 1, also written as false or true, no or yes); or
         ``"multiclass"`` (one column with any names of classes).
     split
-        ``"random"`` (80/10/10 by ``seed``; the default), ``"scaffold"``, a column with ``train``, ``val`` or
-        ``test``, or anything that :func:`osan.data.task_from_graphs` takes: ``"stratified"``, the file of a
-        split, or a mapping to indices. Files and mappings count all rows from 0, also rejected ones.
+        ``"random"`` (80/10/10 by ``seed``; the default), ``"scaffold"``, ``"time:COLUMN"`` (the latest tenth
+        is the test set; see :func:`~osan.data.formats.times.times`), a column with ``train``, ``val`` or
+        ``test``, or anything that :func:`osan.data.task_from_graphs` takes: ``"kfold"``, ``"stratified"``,
+        the file of a split, or a mapping to indices. Files and mappings count all rows from 0, also rejected
+        ones.
     fold, seed, validate_on_test
         As in :func:`osan.data.task_from_graphs`.
     rejected
@@ -106,9 +109,9 @@ def load_table(
     check_kind(kind)
     request = SplitRequest(split, fold, seed, validate_on_test)
     check_custom(request)
-    column = _split_column(request, path)
-    further_columns = [*table_columns(descriptors), *([] if column is None else [column])]
-    table = read_table(path, [smiles, *columns, *further_columns])
+    column, of_times = _split_column(request, path)
+    wanted = [smiles, *columns, *table_columns(descriptors)]
+    table = read_table(path, [*wanted, *([] if column is None or column in wanted else [column])])
     y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, smiles, y)
     if rejected is not None:
@@ -124,8 +127,13 @@ def load_table(
     lines = [table.lines[row] for row in rows]
     further = {"scaffold": lambda: scaffold_split([table.columns[smiles][row] for row in rows])}
     if column is not None:
-        words_of = table.columns[column]
-        further[column] = lambda: given_split([words_of[row] for row in rows], str(path), lines)
+        cells = [table.columns[column][row] for row in rows]
+        places = [f"{path}, line {line}, column {column}" for line in lines]
+        further[f"time:{column}" if of_times else column] = lambda: (
+            time_split(times(cells, places, table.decimal_comma))
+            if of_times
+            else given_split(cells, str(path), lines)
+        )
     parts, words = custom_split(
         request, graphs.tensors["y"], kind, rows=rows, count=len(table.lines), further=further
     )
@@ -284,10 +292,17 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tupl
     return torch.from_numpy(y.T).float(), ()
 
 
-def _split_column(request: SplitRequest, path: Path) -> str | None:
-    """The column that gives the split: one of that name, or whatever is neither a known split nor a file."""
+def _split_column(request: SplitRequest, path: Path) -> tuple[str | None, bool]:
+    """The column that gives the split, if any, and whether it holds times.
+
+    It is the one of that name, or whatever is neither a known split nor a file.
+    """
     split = request.split
     if not isinstance(split, str) or split in ("random", "scaffold"):
-        return None
-    known = split == "stratified" or os.path.isfile(split)
-    return split if has_column(path, split) or not known else None
+        return None, False
+    if has_column(path, split):
+        return split, False
+    if split.startswith("time:"):
+        return split.removeprefix("time:"), True
+    known = num_folds(split) or os.path.isfile(split)
+    return None if known else split, False

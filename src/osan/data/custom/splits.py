@@ -1,4 +1,4 @@
-"""Splits of your graphs and molecules: drawn at random, in stratified folds, or given by a file."""
+"""Splits of your graphs and molecules: drawn at random, in folds, or given by a file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from torch import Tensor
 
 from osan.data.formats.saved import load_safely
 from osan.data.splits import (
-    FOLDS,
     PARTS,
     SYNONYMS,
     Split,
     SplitRequest,
+    can_stratify,
     check_split,
     draw_split,
     given_split,
+    num_folds,
 )
 from osan.errors import OsanError
 from osan.files import read_text
@@ -34,7 +35,7 @@ _ARRAYS = [
     *(codecs.encode, np.ndarray, np.dtype, np.dtypes.Int64DType, np.dtypes.Int32DType, _RECONSTRUCT),
     (_RECONSTRUCT, "numpy.core.multiarray._reconstruct"),
 ]
-_DRAWN = ("random", "stratified")
+_DRAWN = ("random", "stratified", "kfold")
 
 
 def custom_split(
@@ -51,8 +52,9 @@ def custom_split(
     Parameters
     ----------
     request
-        Its ``split`` is ``"random"`` (the default), ``"stratified"`` (the default if there is a fold), a name
-        in ``further``, the file of a split (see :func:`read_split`), or a mapping of ``"train"``, ``"val"``
+        Its ``split`` is ``"random"`` (the default), ``"stratified"`` (the default if there is a fold and one
+        target with classes), ``"kfold"`` or ``"kfold:N"`` (the default for other folds), a name in
+        ``further``, the file of a split (see :func:`read_split`), or a mapping of ``"train"``, ``"val"``
         (or ``"valid"``) and ``"test"`` to indices.
     y
         The targets of the graphs that are used.
@@ -72,11 +74,13 @@ def custom_split(
     ({'train': [3, 0], 'val': [1], 'test': [4]}, 'as given, 1 graph in no part')
     """
     further = further or {}
-    split = request.default(_DRAWN) if request.split is None else request.split
     check_custom(request)
+    split = request.split
+    if split is None:
+        split = "random" if request.fold is None else "stratified" if can_stratify(y, kind) else "kfold"
     if isinstance(split, str) and split in further:
         return further[split](), split
-    if isinstance(split, str) and split in _DRAWN:
+    if isinstance(split, str) and (split in _DRAWN or num_folds(split)):
         return draw_split(request, split, y, kind)
     total = len(y) if count is None else count
     if isinstance(split, Mapping):
@@ -85,7 +89,8 @@ def custom_split(
         whole, words = read_split(Path(split), total), f"as in {Path(split).name}"
     else:
         known = ", ".join((*_DRAWN, *further))
-        hint = "; scaffold is for tables of molecules" if split == "scaffold" else ""
+        of_tables = split == "scaffold" or str(split).startswith("time:")
+        hint = "; scaffold and time:COLUMN are for tables of molecules" if of_tables else ""
         raise OsanError(f"split: expected {known} or a split file, got {str(split)!r}{hint}")
     parts = _used(whole, total, rows)
     rest = len(y) - sum(map(len, parts.values()))
@@ -93,10 +98,12 @@ def custom_split(
 
 
 def check_custom(request: SplitRequest) -> None:
-    """Raise if folds are wanted of a split other than ``"stratified"``, the only one that has them."""
-    split = request.default(_DRAWN) if request.split is None else request.split
+    """Raise if folds are wanted of a split that has none."""
+    split = request.split
+    if split is None:
+        split = "random" if request.fold is None else "kfold"
     name = "given" if isinstance(split, Mapping) else str(split)
-    request.check_folds(name, FOLDS if name == "stratified" else 0)
+    request.check_folds(name, num_folds(name))
 
 
 def read_split(path: Path, count: int) -> Split:

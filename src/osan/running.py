@@ -1,0 +1,127 @@
+"""``osan.train`` and ``osan.open_run``: in Python as on the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from osan.data.formats.cells import csv_text
+from osan.errors import OsanError
+from osan.experiments.protocols import chosen_settings
+from osan.files import write_bytes
+from osan.report.frames import columns_of, is_frame
+from osan.report.runs import Run, open_run
+from osan.training.folder import run_folder
+from osan.training.run import train as train_settings
+from osan.training.settings_files import named_changes
+from osan.training.tasks import located
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["open_run", "train"]
+
+
+def train(
+    data: str | os.PathLike[str] | Mapping[str, Sequence[Any]] | pandas.DataFrame,
+    policy: str | None = None,
+    *,
+    smiles: str | None = None,
+    targets: str | Sequence[str] | None = None,
+    split: str | None = None,
+    seed: int = 0,
+    network: str | None = None,
+    selection: str | None = None,
+    weigher: str | None = None,
+    subgraphs: str | int | None = None,
+    like_the_paper: bool = False,
+    name: str | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    resume: bool = False,
+    progress: bool = True,
+    root: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Run:
+    """Train and score a network, as ``osan train`` does; all results are in the folder of the run.
+
+    Parameters
+    ----------
+    data
+        A pandas DataFrame, a mapping of names to columns, the path of a table of molecules or of a file of
+        graphs, or the name of a dataset. A DataFrame or mapping is first written to the folder
+        ``RUNS/tables``, under a name by its content, so that the run can be evaluated and repeated.
+    policy, network, selection, weigher, subgraphs, like_the_paper
+        As in the command: what is looked at, and how it is chosen. Without any of them, your own data get
+        :func:`osan.experiments.default_settings`.
+    smiles, targets, split
+        Tables: the columns of SMILES (by default ``"smiles"``) and of targets (by default ``"y"``), and the
+        split; see :func:`osan.data.load`.
+    seed
+        Of weights, noise and the order of batches.
+    name, runs
+        The name of the run and the folder of runs: the run goes to ``RUNS/NAME/seed-SEED``. By default the
+        name says how the run differs from the default.
+    resume
+        Go on with the run in that folder; a finished one is returned as it is. Otherwise a folder that holds
+        a run is an error.
+    progress
+        Whether to show a bar.
+    root
+        The folder of raw files of named datasets; ``$OSAN_DATA`` by default.
+    settings
+        Any other setting by its last word, such as ``epochs=50`` or ``width=128``, or in full, as
+        ``**{"training.options": {...}}``.
+
+    Returns
+    -------
+    Run
+        With ``scores``, ``folder``, ``predict`` and ``explain``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = {"smiles": ["C" * n + end for n in range(1, 6) for end in "ON"], "size": list(range(10))}
+    >>> runs = tempfile.mkdtemp()
+    >>> run = train(table, targets="size", epochs=1, width=8, layers=2, runs=runs, progress=False)
+    >>> sorted(run.scores)[:2], list(run.predict(["CCO"]).columns)
+    (['mae', 'rmse'], ['smiles', 'predicted_size', 'predicted_size_spread'])
+    """
+    runs = Path(runs)
+    changes = named_changes(settings)
+    given = {
+        "data.smiles": smiles,
+        "data.targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
+        "data.split": None if split is None else os.fspath(split),
+    }
+    changes = {"seed": seed, **{key: value for key, value in given.items() if value is not None}, **changes}
+    dataset = _stored(data, runs) if is_frame(data) or isinstance(data, Mapping) else os.fspath(data)
+    chosen = chosen_settings(
+        dataset,
+        policy,
+        subgraphs=subgraphs,
+        selection=selection,
+        weigher=weigher,
+        network=network,
+        like_the_paper=like_the_paper,
+    )
+    wanted = located(chosen.varied(changes, name))
+    folder = run_folder(runs, wanted)
+    place = None if root is None else Path(root)
+    train_settings(wanted, folder, resume=resume, progress=progress, data=place)
+    return open_run(folder)
+
+
+def _stored(data: Any, runs: Path) -> str:
+    """The path of a file with the table, named by its content."""
+    columns = columns_of(data)
+    if not columns:
+        raise OsanError("data: expected a table with columns, got none")
+    text = csv_text([list(columns), *zip(*columns.values(), strict=True)], raw=True)
+    content = text.encode(errors="surrogateescape")
+    path = runs / "tables" / f"table-{hashlib.sha256(content).hexdigest()[:12]}.csv"
+    if not path.is_file():
+        write_bytes(path, content)
+    return str(path)

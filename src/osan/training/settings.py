@@ -175,7 +175,8 @@ class NetworkSettings(Section):
     where it differs from the text. What is not set is as in the paper. Without ``like`` the sizes are those
     of the architecture if it has defaults, otherwise width 64 and 4 layers; the rest is GINE (GIN if edges
     have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
-    :func:`~osan.training.run.train`.
+    :func:`~osan.training.run.train`. ``descriptor_dropout`` is the share of descriptors that a training step
+    does not see; ``dropout`` by default.
     """
 
     architecture: Annotated[str, name_in({**ARCHITECTURES, CUSTOM: None})] = "osan"
@@ -188,6 +189,7 @@ class NetworkSettings(Section):
     between: int | None = Field(default=None, ge=0, le=1000)
     head: int | None = Field(default=None, ge=1, le=1000)
     dropout: float | None = Field(default=None, ge=0, lt=1)
+    descriptor_dropout: float | None = Field(default=None, ge=0, lt=1)
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"
@@ -207,6 +209,12 @@ class TrainingSettings(Section):
     network by ``decay`` at each of the ``milestones`` (epochs), or every ``decay_every`` epochs; the others
     apply to both networks. ``warmup`` is a number of epochs. ``options`` holds further keyword arguments:
     each goes to the optimizer or the schedule, whichever takes it.
+
+    ``loss`` is that of regression; ``"auto"`` is ``"mse"`` if the metric is ``rmse``, else ``"mae"``. Targets
+    are standardized where the task says so. With ``balance`` every class counts as much as the others; the
+    metric may gain, but probabilities no longer follow how frequent classes are. ``average`` keeps an
+    exponential moving average of the weights with this decay per step, and validates, keeps and tests it in
+    place of the weights of the last step.
 
     With ``patience`` training ends once the validation metric has not improved for that many epochs, but not
     before ``min_epochs``. It also ends when the metric is perfect, since no later epoch would be kept.
@@ -230,7 +238,9 @@ class TrainingSettings(Section):
     decay_every: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = {}
     precision: Annotated[Literal["32", "64", "bf16-mixed"], AS_TEXT] = "32"
-    loss: Literal["auto", "mae", "mse"] = "auto"
+    loss: Literal["auto", "mae", "mse", "huber"] = "auto"
+    balance: bool = False
+    average: float | None = Field(default=None, gt=0, lt=1)
     watch_test: bool = False
 
     @model_validator(mode="after")
@@ -267,6 +277,9 @@ class MachineSettings(Section):
 class Settings(Section):
     """All settings of a run.
 
+    ``seed`` draws the initial weights, the noise and the order of batches. ``ensemble`` is the number of
+    networks that are trained and predict together: see :mod:`osan.training.ensemble`.
+
     Examples
     --------
     >>> settings = validated({"data": {"dataset": "exp"}, "selection": {"policy": "delete 1 vertex x 3"}})
@@ -280,6 +293,7 @@ class Settings(Section):
 
     name: RunName = ""
     seed: int = Field(default=0, ge=0, le=_MOST_SEEDS)
+    ensemble: int = Field(default=1, ge=1, le=1000)
     data: DataSettings = DataSettings()
     selection: SelectionSettings = SelectionSettings()
     network: NetworkSettings = NetworkSettings()

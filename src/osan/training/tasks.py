@@ -19,6 +19,7 @@ from osan.data.loading import content_of, find_path
 from osan.data.metrics import metric_words, metrics_for
 from osan.data.splits import FOLDS, num_folds
 from osan.errors import OsanError
+from osan.training.scores import class_weights
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
 
@@ -62,10 +63,7 @@ def load_task(
 def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     """The task as it is stored."""
     wanted = settings.data
-    fold, seed = wanted.fold, wanted.seed
-    if fold == "seed":
-        folds = num_folds(wanted.split) or FOLDS
-        fold, seed = settings.seed % folds, settings.seed // folds
+    fold, seed = fold_and_seed(settings)
     chosen: dict[str, Any] = {
         "split": wanted.split,
         "fold": fold,
@@ -83,6 +81,15 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     for option in chosen.keys() & wanted.options.keys():
         raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
     return load(wanted.dataset, data, **chosen, **wanted.options)
+
+
+def fold_and_seed(settings: Settings) -> tuple[int | None, int]:
+    """The fold to test on, and the seed of the split; the seed of the run gives both if ``fold = "seed"``."""
+    wanted = settings.data
+    if wanted.fold != "seed":
+        return wanted.fold, wanted.seed
+    folds = num_folds(wanted.split) or FOLDS
+    return settings.seed % folds, settings.seed // folds
 
 
 def located(settings: Settings) -> Settings:
@@ -113,7 +120,8 @@ class TaskInfo:
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
     vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
     have no names. ``descriptors`` is their number of columns, of which the first have ``descriptor_mean`` and
-    ``descriptor_std``. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a
+    ``descriptor_std``. ``balance`` holds the weights of classes, empty if they do not count alike.
+    ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a
     file of graphs, ``split`` describes how the graphs were split.
     """
 
@@ -136,6 +144,7 @@ class TaskInfo:
     descriptors: int = 0
     descriptor_mean: tuple[float, ...] = ()
     descriptor_std: tuple[float, ...] = ()
+    balance: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -169,12 +178,21 @@ class TaskInfo:
             descriptors=numbers.size(1),
             descriptor_mean=center,
             descriptor_std=spread,
+            balance=_balance(task) if settings.training.balance else (),
         )
 
     @property
     def normalization(self) -> Normalization | None:
         """The statistics of the training targets."""
         return Normalization(torch.tensor(self.mean), torch.tensor(self.std)) if self.mean else None
+
+    @property
+    def class_weights(self) -> Tensor | None:
+        """The weights of classes; see :func:`osan.training.scores.class_weights`."""
+        if not self.balance:
+            return None
+        weights = torch.tensor(self.balance)
+        return weights if self.kind == "multiclass" else weights.view(-1, 2)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -204,6 +222,12 @@ class TaskInfo:
 
 
 _INFO = TypeAdapter(TaskInfo)
+
+
+def _balance(task: Task) -> tuple[float, ...]:
+    if task.kind == "regression":
+        raise OsanError("training.balance: expected classes to balance, got regression")
+    return tuple(class_weights(task.train.y, task.kind, task.num_targets).flatten().tolist())
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

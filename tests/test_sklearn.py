@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 
 from osan.errors import OsanError
 from osan.sklearn import OSANClassifier, OSANRegressor
+from osan.training import predict
 
 SMILES = ["C" * n + end for n in range(1, 16) for end in ("", "O", "N", "Cl")]
 # The share of atoms that are not carbon.
@@ -147,3 +148,15 @@ def test_graphs_instead_of_molecules():
 def test_wrong_rows(given, y, message):
     with pytest.raises(OsanError, match=message):
         OSANRegressor(**SMALL).fit(given, y)
+
+
+def test_an_ensemble_predicts_the_mean_of_its_members(tmp_path):
+    model = OSANRegressor(**{**SMALL, "epochs": 1}, ensemble=2).fit(SMILES, OTHER)
+    graphs = model._graphs(SMILES)
+    each = [predict(member, graphs, 128)[:, 0].numpy() for member in model.learner_.members]
+    assert not np.allclose(*each)
+    expected = model.predict(SMILES)
+    np.testing.assert_allclose(expected, np.mean(each, axis=0), rtol=1e-5)
+    model.save(tmp_path / "model")
+    for copy in (OSANRegressor.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(copy.predict(SMILES), expected)

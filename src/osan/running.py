@@ -78,7 +78,7 @@ def train(
     Returns
     -------
     Run
-        With ``scores``, ``folder``, ``predict`` and ``explain``.
+        With ``scores``, ``folder``, ``predict``, ``explain`` and ``report``.
 
     Examples
     --------

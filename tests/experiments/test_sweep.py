@@ -15,16 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
-from osan.experiments import find_recipes, recipes, worker
+from osan.experiments import find_recipes, recipes
 from osan.experiments.figures import paper_rows
-from osan.experiments.sweep import (
-    Job,
-    concluded,
-    epochs_done,
-    missing_jobs,
-    parse_seeds,
-    run_locally,
-)
+from osan.experiments.sweep import missing_jobs, parse_seeds
+from osan.training import worker
+from osan.training.jobs import Job, concluded, epochs_done, run_locally
+from osan.training.processes import INTERRUPTED
 from osan.training.settings import Settings, validated
 
 
@@ -98,7 +94,7 @@ def test_a_process_that_dies_is_recorded(tmp_path):
     assert event.state == "failed"
     assert "SIGKILL" in event.error
     assert json.loads((tmp_path / "failed.json").read_text()) == {"error": event.error}
-    assert concluded(Job(tiny(), tmp_path / "none"), worker.INTERRUPTED).state == "interrupted"
+    assert concluded(Job(tiny(), tmp_path / "none"), INTERRUPTED).state == "interrupted"
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +137,7 @@ def test_an_interrupt_that_is_swallowed_comes_again():
     """As Python does with one that is raised in a callback from C."""
     script = """
 import threading, time
-from osan.experiments.worker import _interrupt_after
+from osan.training.worker import _interrupt_after
 threading.Thread(target=_interrupt_after, args=(0.1, 0.2), daemon=True).start()
 for _ in range(2):
     try:

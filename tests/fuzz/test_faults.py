@@ -16,13 +16,13 @@ from osan.data.custom.molecules import Rejected, write_rejected
 from osan.data.published import cache as store
 from osan.data.published.cache import Processed
 from osan.errors import OsanError
-from osan.experiments.sweep import Job, concluded
 from osan.files import write_bytes
 from osan.graphs import Graph, write_graphs
 from osan.training.callbacks import History
 from osan.training.checkpoint import SafeCheckpointIO
 from osan.training.columns import write_csv
 from osan.training.folder import write_json
+from osan.training.jobs import Job, concluded
 from osan.training.settings import Settings
 from osan.training.settings_files import write_settings
 

@@ -119,6 +119,6 @@ def test_names_never_clash() -> None:
 def test_no_graphs_have_the_same_columns(own_run: Path) -> None:
     learner = load_model(own_run)[0]
     empty = torch.zeros(1, 0, learner.info.num_targets)
-    columns, values = predicted_columns(learner, empty[0], empty)
+    columns, values = predicted_columns(learner, empty[0], empty[None])
     assert columns == [name for name in rows_of(own_run)[0] if name.startswith(("probability", "votes"))]
     assert values.shape == (0, len(columns))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, cast
 
 import typer
@@ -27,16 +28,18 @@ def evaluate(
     """Score the best model of a run on any split, with any number of samples and any noise.
 
     If subgraphs are learned, also print the agreement of the choices of different samples (Cohen's kappa): 1
-    if they are always the same, 0 if noise alone decides.
+    if they are always the same, 0 if noise alone decides; for an ensemble, their mean over its members.
     """
     from osan.selection import Noise
-    from osan.training.evaluation import predict, sample_agreement, scores, votes
-    from osan.training.run import load_model
+    from osan.training.evaluation import predict, sample_agreement, scores
+    from osan.training.members import members_of, votes
+    from osan.training.run import load_predictor
     from osan.training.tasks import load_task
 
     if split not in ("train", "val", "test"):
         raise OsanError(f"--split: expected train, val or test, got {split!r}")
-    learner, settings, info = load_model(run)
+    model = load_predictor(run)
+    settings, info = model.settings, model.info
     task = load_task(settings, data)
     if not task.is_that_of(info.fingerprint):
         typer.echo(
@@ -47,8 +50,11 @@ def evaluate(
     graphs = task.splits[split]
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
-    values = scores(predict(learner, graphs, size, samples, other), graphs.y, info, votes(learner))
-    kappa = sample_agreement(learner, graphs, size, max(2, samples or 5), other)
+    values = scores(predict(model, graphs, size, samples, other), graphs.y, info, votes(model))
+    number = max(2, samples or 5)
+    kappas = [sample_agreement(each, graphs, size, number, other) for each in members_of(model)]
+    known = [value for value in kappas if value is not None]
+    kappa = fmean(known) if known else None
     if as_json:
         print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, "agreement": kappa})
         return

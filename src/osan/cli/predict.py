@@ -12,7 +12,7 @@ from osan.cli.options import Json, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
-    from osan.training.module import Learner
+    from osan.training.members import Predictor
 
 
 def predict(
@@ -42,19 +42,20 @@ def predict(
     molecule, and all with --json, are printed; then files are written only with --out and --rejected.
     """
     from osan.training.prediction import check_molecules, takes_molecules
-    from osan.training.run import load_model
+    from osan.training.run import load_predictor
 
-    learner, settings, info = load_model(run)
+    model = load_predictor(run)
+    settings, info = model.settings, model.info
     if _are_graphs(given, takes_molecules(info)):
         if smiles is not None or rejected is not None:
             raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
-        _predict_graphs(learner, given, out, as_json)
+        _predict_graphs(model, given, out, as_json)
     elif os.path.isfile(given) and not as_json:
         check_molecules(info)
         column = smiles or settings.data.smiles
         _predict_file(run, given, column, out, rejected, processes, raw_cells)
     else:
-        _print_molecules(learner, given, smiles or settings.data.smiles, out, rejected, as_json)
+        _print_molecules(model, given, smiles or settings.data.smiles, out, rejected, as_json)
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
@@ -72,14 +73,14 @@ def _are_graphs(given: str, takes_molecules: bool) -> bool:
     return content == "graphs" or (content is None and not takes_molecules)
 
 
-def _predict_graphs(learner: Learner, given: str, out: Path | None, as_json: bool) -> None:
+def _predict_graphs(model: Predictor, given: str, out: Path | None, as_json: bool) -> None:
     from osan.training.columns import distinct, write_csv
     from osan.training.prediction import predict_graphs
 
     if not as_json:
         out = out or Path("predictions.csv")
     _check_names(given, out)
-    columns, values = predict_graphs(learner, Path(given))
+    columns, values = predict_graphs(model, Path(given))
     header, rows = distinct(["graph", *columns]), [[i, *row] for i, row in enumerate(values.tolist())]
     if out is not None:
         write_csv(out, header, rows, "\t" if ".tsv" in out.name.lower() else ",")
@@ -122,7 +123,7 @@ def _predict_file(
 
 
 def _print_molecules(
-    learner: Learner, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
+    model: Predictor, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
 ) -> None:
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.molecules import write_rejected
@@ -134,9 +135,9 @@ def _print_molecules(
     of_file = os.path.isfile(given)
     if of_file:
         _check_names(given, out, rejected)
-    wanted = [column, *table_columns(learner.settings.data.descriptors)]
+    wanted = [column, *table_columns(model.settings.data.descriptors)]
     table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
-    predicted = predict_table(learner, table, column)
+    predicted = predict_table(model, table, column)
     bad = predicted.rejected
     if bad and not of_file:
         raise OsanError(

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from osan import interrupts
-from osan.cli.options import RUNS, Json, Runs, console, flag, print_json
+from osan.cli.options import RUNS, Json, Runs, flag, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
-
-    from osan.experiments.sweep import Event, Job
-
-_STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
+    from osan.training.jobs import Event, Job
 
 
 def sweep(
@@ -50,7 +45,7 @@ def sweep(
 
     Interrupted runs are continued, failed runs are tried again. The exit code is 1 if some runs failed.
     """
-    from osan.experiments.sweep import available_cpus, run_locally
+    from osan.training.jobs import available_cpus, run_locally
 
     if max_hours is not None and max_hours <= 0:
         raise OsanError(f"--max-hours: expected a positive number, got {max_hours:g}")
@@ -106,44 +101,13 @@ def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tupl
 
 def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:
     """Show the progress of runs and return how they ended; Ctrl-C ends them and the command."""
-    # Closing the iterator ends the runs before the command.
+    from osan.training.bars import watched
+
     try:
-        with closing(events):
-            return _shown(events, total, quiet)
+        return watched(events, total, quiet)
     except KeyboardInterrupt:
         typer.echo("osan: interrupted; the same command continues", err=True)
         raise typer.Exit(interrupts.exit_code()) from None
-
-
-def _shown(events: Generator[Event], total: int, quiet: bool) -> list[Event]:
-    """Show one progress bar for all runs and one for each run."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    shown = console(stderr=True)
-    shown.quiet = quiet
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    ended: list[Event] = []
-    with Progress(*columns, console=shown, transient=True) as progress:
-        whole = progress.add_task("runs", total=total)
-        bars: dict[Path, TaskID] = {}
-        for event in events:
-            job = event.job
-            if job.folder not in bars:
-                epochs = job.settings.training.epochs
-                bars[job.folder] = progress.add_task(str(job), total=epochs)
-            progress.update(bars[job.folder], completed=event.epochs)
-            if event.state in ("finished", "failed", "interrupted"):
-                ended.append(event)
-                progress.remove_task(bars[job.folder])
-                progress.advance(whole)
-                words = f"{event.state} {job}" + (f": {event.error}" if event.error else "")
-                progress.console.print(words, style=_STYLES[event.state], highlight=False)
-    return ended
 
 
 def _show_plan(todo: list[Job], done: int, as_json: bool) -> None:

@@ -58,6 +58,13 @@ def train(
     settings: Annotated[Path | None, typer.Option(help="TOML or YAML file of settings.")] = None,
     sets: Sets = None,
     seed: Annotated[int | None, typer.Option(help="Seed of weights, noise and the order of batches.")] = None,
+    ensemble: Annotated[
+        int | None, typer.Option(min=1, help="Number of networks that predict together, in one run folder.")
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Members trained at a time (default: as many as processors)."),
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
     devices: Annotated[int | None, typer.Option(help="Number of processes or GPUs.")] = None,
     optimizer: Annotated[
@@ -82,7 +89,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train and score a network. All results are stored in the run folder."""
-    from osan.training.folder import MODEL, read_json, run_folder, settings_of
+    from osan.training.folder import MODEL, model_folders, read_json, run_folder, settings_of
     from osan.training.run import is_first_process
     from osan.training.run import train as run
     from osan.training.settings_files import parsed_changes
@@ -94,6 +101,7 @@ def train(
         raise OsanError(f"--set {error}") from None
     options = {
         "seed": seed,
+        "ensemble": ensemble,
         "training.epochs": epochs,
         "training.optimizer": optimizer,
         "training.schedule": schedule,
@@ -124,14 +132,16 @@ def train(
         wanted = located(wanted.varied(changes, name))
         folder = run_folder(runs, wanted)
     try:
-        result = run(wanted, folder, resume=resume is not None, progress=not quiet, data=data)
+        result = run(
+            wanted, folder, resume=resume is not None, progress=not quiet, data=data, processes=processes
+        )
     except KeyboardInterrupt:
         said = f"osan: {interrupts.word()}; continue with: osan train --resume {quote(str(folder))}\n"
         sys.stderr.write(said)
         raise typer.Exit(interrupts.exit_code()) from None
     if is_first_process():
         if wanted.data.split and os.path.isfile(wanted.data.split):
-            split = read_json(folder / MODEL)["task"].get("split", "")
+            split = read_json(model_folders(folder)[0] / MODEL)["task"].get("split", "")
             sys.stderr.write(f"osan: split {split}\n")
         _report(result, folder, as_json)
 
@@ -190,11 +200,15 @@ def _only_machine(changes: dict[str, Any], *ways: object) -> None:
 
 def _report(result: Result, folder: Path, as_json: bool) -> None:
     from dataclasses import asdict
+    from statistics import fmean
 
     if as_json:
         print_json({**asdict(result), "folder": str(folder)})
         return
+    how = f"in epoch {result.best_epoch + 1} of {result.epochs}"
+    if result.members is not None:
+        how = f"with {len(result.members)} members, alone {fmean(result.members):.4f} on average on test"
     typer.echo(
-        f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} in epoch "
-        f"{result.best_epoch + 1} of {result.epochs}); run folder {quote(str(folder))}"
+        f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} {how}); "
+        f"run folder {quote(str(folder))}"
     )

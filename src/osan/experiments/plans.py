@@ -9,7 +9,8 @@ from pydantic import Field
 
 from osan.errors import OsanError
 from osan.experiments.protocols import settings_named
-from osan.experiments.sweep import Job, missing_jobs, parse_seeds
+from osan.experiments.sweep import missing_jobs, parse_seeds
+from osan.training.jobs import Job
 from osan.training.settings import Section, Settings
 from osan.training.settings_files import read_tree
 from osan.training.tasks import located

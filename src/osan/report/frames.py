@@ -18,7 +18,7 @@ from osan.errors import OsanError
 from osan.extras import optional
 from osan.training.columns import distinct, numbered
 from osan.training.prediction import one_molecule, predict_graphs, predict_table, takes_molecules
-from osan.training.run import load_model
+from osan.training.run import load_predictor
 
 if TYPE_CHECKING:
     import pandas
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 def predict_frame(folder: Path, given: Any, smiles: str | None = None) -> pandas.DataFrame:
     """What :meth:`osan.report.Run.predict` returns."""
     pandas = optional("pandas", "molecules", "predictions as a DataFrame")
-    learner, settings, info = load_model(folder)
+    model = load_predictor(folder)
+    settings, info = model.settings, model.info
     if _is_file(given) and content_of(given) != "table" and not takes_molecules(info):
-        columns, numbers = predict_graphs(learner, Path(given))
+        columns, numbers = predict_graphs(model, Path(given))
         return pandas.DataFrame(numbers.numpy(), columns=distinct(columns))
     column = smiles or settings.data.smiles
     table = _table(given, column, settings.data)
-    predicted = predict_table(learner, table, column)
+    predicted = predict_table(model, table, column)
     kept = given if is_frame(given) else _whole_frame(table)
     cells = np.full((len(table.lines), len(predicted.columns)), np.nan)
     for row, values in predicted.values.items():

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
     from osan.report.frequencies import Frequencies
+    from osan.report.run_page import Page
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +87,16 @@ class Run:
         from osan.report.frequencies import explain
 
         return explain(self.folder, str(which), samples, data)
+
+    def report(self, out: str | Path | None = None, *, worst: int = 12, data: Path | None = None) -> Page:
+        """Write a page about the run, as ``osan report RUN`` does, and return it.
+
+        ``out`` is ``report.html`` in the folder of the run by default; see
+        :func:`osan.report.write_run_page`.
+        """
+        from osan.report.run_page import write_run_page
+
+        return write_run_page(self, None if out is None else Path(out), worst=worst, data=data)
 
     @cached_property
     def metrics(self) -> dict[str, list[float]]:

@@ -23,10 +23,11 @@ from osan.data.task import make_task
 from osan.errors import OsanError
 from osan.experiments import default_settings
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
-from osan.training import load_model, train
+from osan.training import load_predictor, train
 from osan.training.build import build
 from osan.training.evaluation import predict
-from osan.training.folder import SETTINGS, read_json, write_json
+from osan.training.folder import SETTINGS, model_folders, read_json, write_json
+from osan.training.members import Ensemble, members_of
 from osan.training.module import Learner
 from osan.training.prediction import check_descriptors, check_features
 from osan.training.settings import Settings
@@ -56,6 +57,7 @@ class Estimator(BaseEstimator):
         batch_size: int | None = None,
         learning_rate: float | None = None,
         validation: float = 0.1,
+        ensemble: int = 1,
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
         progress: bool = False,
@@ -72,6 +74,7 @@ class Estimator(BaseEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.validation = validation
+        self.ensemble = ensemble
         self.settings = settings
         self.seed = seed
         self.progress = progress
@@ -90,17 +93,21 @@ class Estimator(BaseEstimator):
         state = dict(super().__getstate__())
         learner = state.pop("learner_", None)
         if learner is not None:
-            state["_stored"] = (learner.settings, learner.info, learner.model.state_dict())
+            stored = [(each.settings, each.info, each.model.state_dict()) for each in members_of(learner)]
+            state["_stored"] = (learner.settings, stored)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         stored = state.pop("_stored", None)
         super().__setstate__(state)
         if stored is not None:
-            settings, info, weights = stored
-            learner = Learner(build(settings, info), settings, info)
-            learner.model.load_state_dict(weights)
-            self.learner_ = learner.eval()
+            settings, members = stored
+            learners = []
+            for own, info, weights in members:
+                learner = Learner(build(own, info), own, info)
+                learner.model.load_state_dict(weights)
+                learners.append(learner.eval())
+            self.learner_ = learners[0] if settings.ensemble == 1 else Ensemble(tuple(learners), settings)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "learner_")
@@ -114,8 +121,7 @@ class Estimator(BaseEstimator):
         task = self._task(graphs.with_tensors(y=y), kind, classes)
         with tempfile.TemporaryDirectory() as folder:
             train(self._settings(len(y)), Path(folder, "run"), task=task, progress=self.progress)
-            learner: Learner = load_model(Path(folder, "run"))[0]
-        self.learner_ = learner
+            self.learner_ = load_predictor(Path(folder, "run"))
         held_out = predict(self.learner_, task.val, batch_size=128)
         self._after(held_out, task.val.y)
 
@@ -138,7 +144,7 @@ class Estimator(BaseEstimator):
             "training.learning_rate": self.learning_rate,
         }
         changes = {name: value for name, value in given.items() if value is not None}
-        changes |= {"seed": self.seed, **(self.settings or {})}
+        changes |= {"seed": self.seed, "ensemble": self.ensemble, **(self.settings or {})}
         default = default_settings("estimator", rows, molecules=self.molecules_)
         return default.varied(changes, "estimator")
 
@@ -230,7 +236,10 @@ class Estimator(BaseEstimator):
         folder.mkdir(parents=True)
         learner = self.learner_
         write_settings(learner.settings, folder / SETTINGS)
-        write_model(folder, learner.model.state_dict(), learner.info, custom=False)
+        for place, each in zip(model_folders(folder), members_of(learner), strict=True):
+            place.mkdir(exist_ok=True)
+            write_settings(each.settings, place / SETTINGS)
+            write_model(place, each.model.state_dict(), each.info, custom=False)
         state = {name: self._plain(name) for name in self._kept}
         kind = type(self).__name__
         write_json(folder / _STATE, {"estimator": kind, "parameters": parameters, "state": state})
@@ -243,7 +252,7 @@ class Estimator(BaseEstimator):
         if content.get("estimator") != cls.__name__:
             raise OsanError(f"{folder}: expected an {cls.__name__}, got {content.get('estimator')!r}")
         model = cls(**content["parameters"])
-        model.learner_ = load_model(folder)[0]
+        model.learner_ = load_predictor(folder)
         for name in cls._kept:
             setattr(model, name, cls._restored(name, content["state"][name]))
         return model

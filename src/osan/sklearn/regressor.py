@@ -35,6 +35,8 @@ class OSANRegressor(RegressorMixin, Estimator):
         Of training. It stops when the rows held out no longer improve.
     validation
         The share of rows that is held out.
+    ensemble
+        The number of networks that are trained, one after the other, and predict together.
     settings
         Any other settings, such as ``{"training.weight_decay": 1e-4}``.
     seed
@@ -45,7 +47,7 @@ class OSANRegressor(RegressorMixin, Estimator):
     Attributes
     ----------
     learner_
-        The trained network, see :func:`osan.training.load_model`.
+        The trained network or ensemble, see :func:`osan.training.load_predictor`.
 
     Examples
     --------

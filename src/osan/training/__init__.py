@@ -9,12 +9,14 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from osan.training.evaluation import predict, predict_samples
+    from osan.training.evaluation import predict, predict_members, predict_samples
     from osan.training.folder import Result, read_result, run_folder
+    from osan.training.jobs import Event, Job, run_locally
+    from osan.training.members import Ensemble
     from osan.training.module import Learner
     from osan.training.optimizers import OPTIMIZERS
     from osan.training.prediction import Predicted, predict_graphs, predict_table
-    from osan.training.run import load_model, train
+    from osan.training.run import load_model, load_predictor, train
     from osan.training.schedules import SCHEDULES, Moment
     from osan.training.settings import Settings, validated
     from osan.training.settings_files import read_settings, write_settings
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "OPTIMIZERS": "optimizers",
     "SCHEDULES": "schedules",
+    "Ensemble": "members",
+    "Event": "jobs",
+    "Job": "jobs",
     "Learner": "module",
     "Moment": "schedules",
     "Predicted": "prediction",
@@ -30,14 +35,17 @@ _HOMES = {
     "Settings": "settings",
     "TaskInfo": "tasks",
     "load_model": "run",
+    "load_predictor": "run",
     "load_task": "tasks",
     "predict": "evaluation",
     "predict_graphs": "prediction",
+    "predict_members": "evaluation",
     "predict_samples": "evaluation",
     "predict_table": "prediction",
     "read_result": "folder",
     "read_settings": "settings_files",
     "run_folder": "folder",
+    "run_locally": "jobs",
     "train": "run",
     "validated": "settings",
     "write_settings": "settings_files",
@@ -46,6 +54,9 @@ _HOMES = {
 __all__ = [
     "OPTIMIZERS",
     "SCHEDULES",
+    "Ensemble",
+    "Event",
+    "Job",
     "Learner",
     "Moment",
     "Predicted",
@@ -53,14 +64,17 @@ __all__ = [
     "Settings",
     "TaskInfo",
     "load_model",
+    "load_predictor",
     "load_task",
     "predict",
     "predict_graphs",
+    "predict_members",
     "predict_samples",
     "predict_table",
     "read_result",
     "read_settings",
     "run_folder",
+    "run_locally",
     "train",
     "validated",
     "write_settings",

@@ -12,41 +12,68 @@ from torch import Tensor
 from osan.data import FlatDataset
 from osan.data.formats.cells import csv_text
 from osan.files import write_bytes
-from osan.training.evaluation import votes
-from osan.training.module import Learner
+from osan.training.members import Predictor, joined, votes
 from osan.training.tasks import TaskInfo
 
 
-def predicted_columns(learner: Learner, joined: Tensor, each: Tensor) -> tuple[list[str], Tensor]:
+def predicted_columns(model: Predictor, together: Tensor, each: Tensor) -> tuple[list[str], Tensor]:
     """Names and values, the latter of shape ``[graphs, columns]``.
 
     Each target has a column ``predicted_NAME``, in its unit; classes have ``probability_NAME`` (of class 1,
     or of each class). Scores are computed from these predictions, or from the logits behind the
-    probabilities. ``..._spread`` is the standard deviation over the perturbed samples. If samples vote, the
-    probability is that of their mean output, and ``votes_NAME`` is the share of votes, which is scored.
+    probabilities. ``..._spread`` is the standard deviation over the perturbed samples of all members; for an
+    ensemble, ``..._spread_members`` and ``..._spread_choice`` are its parts, see :func:`spreads`. If samples
+    vote, the probability is that of their mean output, and ``votes_NAME`` is the share of votes, which is
+    scored.
 
     Parameters
     ----------
-    learner
-        The trained network.
-    joined, each
-        Its predictions, and those of every sample; see :func:`~osan.training.evaluation.predict_samples`.
+    model
+        The trained network, or ensemble.
+    together, each
+        Its predictions, and those of every sample of every member; see
+        :func:`~osan.training.evaluation.predict_members`.
     """
-    info = learner.info
+    info = model.info
     classes = info.kind == "multiclass"
     names = info.class_names if classes else info.targets
-    by_vote = votes(learner)
+    by_vote = votes(model)
     word = "predicted" if info.kind == "regression" else "probability"
-    of_samples = meaning(each, info)
-    values = {
-        f"{word}_{{}}": meaning(each.mean(0) if by_vote else joined, info),
-        f"{word}_{{}}_spread": (of_samples - of_samples.mean(0)).square().mean(0).sqrt(),
-    }
+    value = joined(each.mean(1), info.kind) if by_vote else together
+    values = {f"{word}_{{}}": meaning(value, info)}
+    values |= {f"{word}_{{}}_{part}": spread for part, spread in spreads(meaning(each, info)).items()}
     if by_vote:
         # A single column holds the share of class 1 minus 1/2.
-        values["votes_{}"] = joined if classes else joined + 0.5
+        values["votes_{}"] = together if classes else together + 0.5
     header = distinct(form.format(name) for name in names for form in values)
     return header, torch.stack([value.double() for value in values.values()], dim=-1).flatten(1)
+
+
+def spreads(each: Tensor) -> dict[str, Tensor]:
+    r"""Standard deviations of predictions of shape ``[members, samples, graphs, targets]``.
+
+    With :math:`x_{ms}` the prediction of sample s of member m, the law of total variance says
+
+    .. math:: \operatorname{Var} x = \operatorname{Var}_m (E_s x_{ms}) + E_m (\operatorname{Var}_s x_{ms}).
+
+    ``spread`` is the root of the left side, ``spread_members`` and ``spread_choice`` are those of the two
+    terms: how far members differ, and how far the noise in the choice of subgraphs moves a member. All divide
+    by the number of predictions. A single member has ``spread`` only.
+
+    >>> parts = spreads(torch.tensor([[1.0, 3.0], [4.0, 8.0]]).reshape(2, 2, 1, 1))
+    >>> {name: round(value.item() ** 2, 4) for name, value in parts.items()}
+    {'spread': 6.5, 'spread_members': 4.0, 'spread_choice': 2.5}
+    """
+    whole = each.flatten(0, 1)
+    out = {"spread": _deviation(whole)}
+    if len(each) > 1:
+        within = (each - each.mean(1, keepdim=True)).square().mean((0, 1)).sqrt()
+        out |= {"spread_members": _deviation(each.mean(1)), "spread_choice": within}
+    return out
+
+
+def _deviation(values: Tensor) -> Tensor:
+    return (values - values.mean(0)).square().mean(0).sqrt()
 
 
 def meaning(prediction: Tensor, info: TaskInfo) -> Tensor:

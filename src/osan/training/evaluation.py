@@ -12,6 +12,7 @@ from torch import Tensor
 
 from osan.data import FlatDataset, FlatLoader
 from osan.selection import Noise, agreement
+from osan.training.members import Predictor, joined, members_of, votes
 from osan.training.module import Learner
 from osan.training.scores import OF_PROBABILITIES, score
 from osan.training.tasks import TaskInfo
@@ -40,17 +41,34 @@ def evaluating(learner: Learner, samples: int | None = None, noise: Noise | None
 
 
 def predict(
-    learner: Learner,
+    model: Predictor,
     graphs: FlatDataset,
     batch_size: int,
     samples: int | None = None,
     noise: Noise | None = None,
 ) -> Tensor:
-    """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``."""
-    device = next(learner.model.parameters()).device
-    with evaluating(learner, samples, noise):
-        parts = [learner(batch.to(device)).cpu() for batch in FlatLoader(graphs, batch_size)]
-    return torch.cat(parts)
+    """Predictions of all graphs in order, in the unit of the targets; shape ``[graphs, targets]``.
+
+    Those of an ensemble are joined; see :func:`~osan.training.members.joined`.
+    """
+    each = []
+    for learner in members_of(model):
+        device = next(learner.model.parameters()).device
+        with evaluating(learner, samples, noise):
+            parts = [learner(batch.to(device)).cpu() for batch in FlatLoader(graphs, batch_size)]
+        each.append(torch.cat(parts))
+    return joined(torch.stack(each), model.info.kind, votes(model))
+
+
+def predict_members(model: Predictor, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+    """The result of :func:`predict`, and the predictions of every sample of every member.
+
+    Of shapes ``[graphs, targets]`` and ``[members, samples, graphs, targets]``; a single network is the only
+    member.
+    """
+    predicted = [predict_samples(learner, graphs, batch_size) for learner in members_of(model)]
+    together = joined(torch.stack([one for one, _ in predicted]), model.info.kind, votes(model))
+    return together, torch.stack([each for _, each in predicted])
 
 
 def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
@@ -60,13 +78,13 @@ def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     that sees the whole graph, or all subgraphs, has one sample.
     """
     device = next(learner.model.parameters()).device
-    joined, parts = [], []
+    whole, parts = [], []
     with evaluating(learner):
         for batch in FlatLoader(graphs, batch_size):
             out = learner.look(batch.to(device))
-            joined.append(learner.renormalized(out.prediction).cpu())
+            whole.append(learner.renormalized(out.prediction).cpu())
             parts.append(learner.renormalized(torch.stack(out.each)).cpu())
-    return torch.cat(joined), torch.cat(parts, dim=1)
+    return torch.cat(whole), torch.cat(parts, dim=1)
 
 
 def sample_agreement(
@@ -121,11 +139,6 @@ def scores(prediction: Tensor, y: Tensor, info: TaskInfo, votes: bool = False) -
         except ValueError:
             continue
     return out
-
-
-def votes(learner: Learner) -> bool:
-    """Whether the samples of a model vote, so that its predictions are shares of votes."""
-    return getattr(learner.model, "combine", "mean") == "vote"
 
 
 def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) -> list[float]:

@@ -3,7 +3,8 @@
 ``settings.toml``, ``environment.json``, ``metrics.csv`` (a line per epoch), ``checkpoint.ckpt`` (to resume),
 then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split) and,
 last of all, ``result.json``: a run is finished if and only if that file exists. ``failed.json`` holds the
-reason of a failure.
+reason of a failure. An ensemble has, instead of a model and what belongs to its training, the folders
+``member-0``, ``member-1``, ..., each that of a run.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -52,6 +53,9 @@ class Result:
     ``test_seconds`` the times of five passes over it. ``best_test`` is the best metric on the test split over
     all epochs, if it was watched: protocols that select the epoch by it report this. ``separate`` is the
     metric with every perturbed sample as a separate prediction, if there are several (the authors' way).
+    ``members`` are the metrics of the members of an ensemble on the test split; ``value``, ``validation`` and
+    ``scores`` are those of the whole, ``epochs`` and ``best_epoch`` the largest of all members, ``seconds``
+    their sum.
     """
 
     key: str
@@ -68,6 +72,7 @@ class Result:
     scores: dict[str, float]
     best_test: float | None = None
     separate: float | None = None
+    members: list[float] | None = None
 
     def _repr_html_(self) -> str:
         facts = f"{self.key}, seed {self.seed}: epoch {self.best_epoch + 1} of {self.epochs}"
@@ -82,6 +87,17 @@ def run_folder(runs: Path, settings: Settings) -> Path:
     return runs.joinpath(*settings.name.split("/"), f"seed-{settings.seed}")
 
 
+def member_folder(folder: Path, number: int) -> Path:
+    """The folder of a member of an ensemble."""
+    return folder / f"member-{number}"
+
+
+def model_folders(folder: Path) -> list[Path]:
+    """The folders with the models of a run: those of an ensemble's members, or its own."""
+    count = settings_of(folder).ensemble
+    return [folder] if count == 1 else [member_folder(folder, i) for i in range(count)]
+
+
 def read_result(folder: Path) -> Result | None:
     """The result of a finished run; ``None`` if it is not finished."""
     path = folder / RESULT
@@ -89,7 +105,8 @@ def read_result(folder: Path) -> Result | None:
         return None
     content = read_json(path)
     names = [field.name for field in fields(Result)]
-    missing = [name for name in names if name not in content and name not in ("best_test", "separate")]
+    needed = [field.name for field in fields(Result) if field.default is MISSING]
+    missing = [name for name in needed if name not in content]
     if missing:
         raise OsanError(f"{path}: expected a result of osan, got one without {', '.join(missing)}")
     try:

@@ -17,8 +17,8 @@ from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.shown import html_table
 from osan.training.columns import numbered, predicted_columns
-from osan.training.evaluation import predict_samples
-from osan.training.module import Learner
+from osan.training.evaluation import predict_members
+from osan.training.members import Predictor, members_of
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
 
@@ -77,7 +77,7 @@ def one_molecule(text: str, smiles: str = "smiles") -> Table:
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
 
 
-def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
+def predict_table(model: Predictor, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
     """Predict every molecule of a table that was read whole.
 
     Raises
@@ -85,7 +85,7 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
     OsanError
         If the model was not trained on molecules with OGB's features.
     """
-    info, settings = learner.info, learner.settings
+    info, settings = model.info, model.settings
     check_molecules(info)
     none = torch.zeros(len(table.lines), 1)
     molecules, places, bad = read_molecules(table, smiles, none)
@@ -96,7 +96,8 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
             rejected.append(Rejected(table.lines[place], table.columns[smiles][place], reason))
         else:
             usable.append((place, graph))
-    joined, each_sample = torch.zeros(0, info.num_targets), torch.zeros(1, 0, info.num_targets)
+    together = torch.zeros(0, info.num_targets)
+    each = together.expand(len(members_of(model)), 1, 0, -1)
     if usable:
         graphs = flatten([graph for _, graph in usable])
         if settings.data.descriptors:
@@ -105,18 +106,18 @@ def predict_table(learner: Learner, table: Table, smiles: str = "smiles", batch_
             numbers = described(table, smiles, places, settings.data.descriptors, keep=False)
             check_descriptors(numbers, info)
             graphs = graphs.with_tensors(descriptors=numbers)
-        joined, each_sample = predict_samples(learner, graphs, batch_size)
-    columns, values = predicted_columns(learner, joined, each_sample)
+        together, each = predict_members(model, graphs, batch_size)
+    columns, values = predicted_columns(model, together, each)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
     # A molecule that is in the table twice is predicted once and listed twice.
     why = {each.line: each.reason for each in rejected}
     row_of = {line: row for row, line in enumerate(table.lines)}
-    for each in bad:
-        line = each.duplicate_of
+    for one in bad:
+        line = one.duplicate_of
         if line in why:
-            rejected.append(Rejected(each.line, each.smiles, why[line]))
+            rejected.append(Rejected(one.line, one.smiles, why[line]))
         elif line is not None:
-            found[row_of[each.line]] = found[row_of[line]]
+            found[row_of[one.line]] = found[row_of[line]]
     rejected.sort(key=lambda each: each.line)
     return Predicted(table, columns, dict(sorted(found.items())), rejected)
 
@@ -142,7 +143,7 @@ def printed_rows(predicted: Predicted, commas: bool) -> list[list[str | int | fl
     return [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in predicted.rows]
 
 
-def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
+def predict_graphs(model: Predictor, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
     """Names of columns, and predictions for every graph of a file, of shape ``[graphs, columns]``.
 
     The columns are those of :func:`~osan.training.columns.predicted_columns`.
@@ -152,16 +153,16 @@ def predict_graphs(learner: Learner, path: Path, batch_size: int = 128) -> tuple
     OsanError
         If the graphs do not carry the features that the model was trained with.
     """
-    info = learner.info
+    info = model.info
     graphs, _ = read_flat(path, info.alphabets, targets=False)
     check_features(graphs, info, str(path))
-    most, sizes = most_vertices(learner.settings, info), graphs.num_vertices
+    most, sizes = most_vertices(model.settings, info), graphs.num_vertices
     if int(sizes.max()) > most:
         raise OsanError(
             f"{path}, graph {int(sizes.argmax())}: {int(sizes.max())} vertices, but the ordered model knows "
             f"ranks for {info.num_ranks}"
         )
-    return predicted_columns(learner, *predict_samples(learner, graphs, batch_size))
+    return predicted_columns(model, *predict_members(model, graphs, batch_size))
 
 
 def check_features(graphs: FlatDataset, info: TaskInfo, where: str) -> None:

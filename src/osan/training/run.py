@@ -15,13 +15,13 @@ from osan.errors import OsanError, Unfinished, one_line
 from osan.locks import locked
 from osan.training import folder as files
 from osan.training.build import build
-from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, predict_samples, scores, separate_score, votes
 from osan.training.fit import Fitted, fit, named_parts
-from osan.training.folder import Result, read_result, settings_of, write_result
+from osan.training.folder import Result, read_result, settings_of
+from osan.training.members import Ensemble, Predictor
 from osan.training.memory import too_large
 from osan.training.models import CustomModel
 from osan.training.module import Learner
+from osan.training.outcome import write_outcome
 from osan.training.settings import CUSTOM, Settings
 from osan.training.settings_files import write_settings
 from osan.training.stored import load_weights, read_info, write_model
@@ -38,6 +38,7 @@ def train(
     resume: bool = False,
     progress: bool = True,
     data: Path | None = None,
+    processes: int | None = None,
 ) -> Result:
     """Train, select the best epoch on the validation split, and score it once on the test split.
 
@@ -60,6 +61,8 @@ def train(
         Whether to show a bar.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
+    processes
+        How many members of an ensemble are trained at a time; as many as there are processors by default.
 
     Raises
     ------
@@ -76,6 +79,8 @@ def train(
 
     def work() -> Result:
         with too_large():
+            if settings.ensemble > 1:
+                return _train_members(settings, folder, model, task, progress, data, processes)
             return _train(settings, folder, model, task, resume=resume, progress=progress, data=data)
 
     if not is_first_process():
@@ -113,11 +118,32 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
     """
     folder = Path(folder)
     settings = settings_of(folder)
+    if settings.ensemble > 1:
+        raise OsanError(
+            f"{folder}: expected one network, got an ensemble; use load_predictor, or one of its members, "
+            f"such as {files.member_folder(folder, 0)}"
+        )
     refuse_python(settings, folder)
     info = read_info(folder)
     learner = Learner(_model(settings, info, model), settings, info)
     load_weights(folder, learner.model)
     return learner.eval(), settings, info
+
+
+def load_predictor(folder: str | Path) -> Predictor:
+    """The best model of a finished run, or the ensemble of its members, in evaluation mode.
+
+    Both know their ``settings`` and the ``info`` of their task. Called on a batch, they predict in the unit
+    of the targets.
+    """
+    folder = Path(folder)
+    settings = settings_of(folder)
+    if settings.ensemble == 1:
+        return load_model(folder)[0]
+    for place in files.model_folders(folder):
+        if not (place / files.MODEL).is_file():
+            raise Unfinished(f"{folder} holds an ensemble that is not finished", folder)
+    return Ensemble(tuple(load_model(place)[0] for place in files.model_folders(folder)), settings)
 
 
 def refuse_python(settings: Settings, folder: Path) -> None:
@@ -165,6 +191,23 @@ def _is_interrupt(error: BaseException | None) -> bool:
     return error is not None and (isinstance(error, KeyboardInterrupt) or _is_interrupt(error.__cause__))
 
 
+def _train_members(
+    settings: Settings,
+    folder: Path,
+    model: nn.Module | None,
+    task: Task | None,
+    progress: bool,
+    data: Path | None,
+    processes: int | None,
+) -> Result:
+    # It trains its members with the function above.
+    from osan.training.ensemble import train_ensemble
+
+    if model is not None:
+        raise OsanError("ensemble: expected 1 with a custom model, whose initial weights are given, got more")
+    return train_ensemble(settings, folder, task, progress=progress, data=data, processes=processes)
+
+
 def _train(
     settings: Settings,
     folder: Path,
@@ -195,29 +238,17 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     """Score the test split and write what a finished run has; the result comes last."""
     info, settings, best, history = learner.info, learner.settings, fitted.best, fitted.history
     learner.model.load_state_dict(best.weights)
-    batch_size = settings.training.batch_size
     write_model(folder, best.weights, info, settings.network.architecture == CUSTOM)
-    prediction, each = predict_samples(learner, task.test, batch_size)
-    columns = predicted_columns(learner, prediction, each)
-    write_predictions(folder / files.PREDICTIONS, task.test, columns, info, task.lines)
-    reached = scores(prediction, task.test.y, info, votes(learner))
-    result = Result(
-        key=settings.name,
-        seed=settings.seed,
-        dataset=settings.data.dataset,
-        metric=info.metric,
-        direction=info.direction,
-        value=reached[info.metric],
+    write_outcome(
+        learner,
+        task,
+        folder,
         validation=best.value,
         epochs=len(history.rows),
         best_epoch=best.epoch,
         seconds=round(history.seconds, 3),
-        test_seconds=inference_seconds(learner, task.test, batch_size),
-        scores=reached,
         best_test=history.best_test(info.direction),
-        separate=separate_score(each, task.test.y, info),
     )
-    write_result(folder, result)
 
 
 def is_first_process() -> bool:

@@ -277,6 +277,9 @@ class MachineSettings(Section):
 class Settings(Section):
     """All settings of a run.
 
+    ``seed`` draws the initial weights, the noise and the order of batches. ``ensemble`` is the number of
+    networks that are trained and predict together: see :mod:`osan.training.ensemble`.
+
     Examples
     --------
     >>> settings = validated({"data": {"dataset": "exp"}, "selection": {"policy": "delete 1 vertex x 3"}})
@@ -290,6 +293,7 @@ class Settings(Section):
 
     name: RunName = ""
     seed: int = Field(default=0, ge=0, le=_MOST_SEEDS)
+    ensemble: int = Field(default=1, ge=1, le=1000)
     data: DataSettings = DataSettings()
     selection: SelectionSettings = SelectionSettings()
     network: NetworkSettings = NetworkSettings()

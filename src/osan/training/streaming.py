@@ -23,10 +23,10 @@ from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
 from osan.locks import lock_file
-from osan.training.folder import WEIGHTS, read_json, settings_of, write_json
-from osan.training.module import Learner
+from osan.training.folder import WEIGHTS, model_folders, read_json, settings_of, write_json
+from osan.training.members import Predictor
 from osan.training.prediction import Predicted, decimal_commas, predict_table, printed_rows
-from osan.training.run import load_model
+from osan.training.run import load_predictor
 
 # Rows that are predicted at a time; noise is numbered within them, so another number gives other samples.
 ROWS = 10_000
@@ -121,7 +121,8 @@ def _identity(run: Path, path: Path, smiles: str, raw: bool, rows: int) -> str:
         status = path.stat()
     except OSError as error:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
-    weights = hashlib.sha256(read_bytes(run / WEIGHTS)).hexdigest() if (run / WEIGHTS).is_file() else ""
+    places = [place / WEIGHTS for place in model_folders(run)]
+    weights = [hashlib.sha256(read_bytes(place)).hexdigest() for place in places if place.is_file()]
     known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, rows)
     return hashlib.sha256(repr(known).encode(errors="surrogatepass")).hexdigest()
 
@@ -154,9 +155,9 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 def _predictions(run: Path, chunks: Iterator[Table], smiles: str, processes: int) -> Iterator[Predicted]:
     """The predictions of each part of a table, in order."""
     if processes == 1:
-        learner = load_model(run)[0]
+        model = load_predictor(run)
         for chunk in chunks:
-            yield predict_table(learner, chunk, smiles)
+            yield predict_table(model, chunk, smiles)
         return
     # Not forked: a process with threads may not be.
     with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run,)) as pool:
@@ -178,14 +179,14 @@ def _predictions(run: Path, chunks: Iterator[Table], smiles: str, processes: int
                 future.cancel()
 
 
-_of_this_process: list[Learner] = []
+_of_this_process: list[Predictor] = []
 
 
 def _load(run: Path) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _of_this_process.append(load_model(run)[0])
+    _of_this_process.append(load_predictor(run))
 
 
 def _predict(chunk: Table, smiles: str) -> Predicted:
@@ -202,7 +203,7 @@ def _nothing(run: Path, path: Path, smiles: str) -> Predicted:
     from osan.data.formats.table import read_table
 
     table = read_table(path, _columns(run, smiles), whole=True)
-    return predict_table(load_model(run)[0], table, smiles)
+    return predict_table(load_predictor(run), table, smiles)
 
 
 def _write(predicted: Predicted, told: Told, good: BinaryIO, bad: BinaryIO, out: Path, raw: bool) -> Told:

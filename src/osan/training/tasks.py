@@ -63,10 +63,7 @@ def load_task(
 def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     """The task as it is stored."""
     wanted = settings.data
-    fold, seed = wanted.fold, wanted.seed
-    if fold == "seed":
-        folds = num_folds(wanted.split) or FOLDS
-        fold, seed = settings.seed % folds, settings.seed // folds
+    fold, seed = fold_and_seed(settings)
     chosen: dict[str, Any] = {
         "split": wanted.split,
         "fold": fold,
@@ -84,6 +81,15 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
     for option in chosen.keys() & wanted.options.keys():
         raise OsanError(f"data.options: expected options of the dataset, got {option!r}; set data.{option}")
     return load(wanted.dataset, data, **chosen, **wanted.options)
+
+
+def fold_and_seed(settings: Settings) -> tuple[int | None, int]:
+    """The fold to test on, and the seed of the split; the seed of the run gives both if ``fold = "seed"``."""
+    wanted = settings.data
+    if wanted.fold != "seed":
+        return wanted.fold, wanted.seed
+    folds = num_folds(wanted.split) or FOLDS
+    return settings.seed % folds, settings.seed // folds
 
 
 def located(settings: Settings) -> Settings:

@@ -1,4 +1,4 @@
-"""One run in a separate process, which a sweep starts on this machine or on a node of a cluster.
+"""One run in a separate process, which a sweep or an ensemble starts, here or on a node of a cluster.
 
 The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
 input is closed: killing a sweep ends its runs, and no two processes write to one folder.
@@ -9,63 +9,23 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from osan.errors import OsanError, one_line
 from osan.locks import locked
 from osan.training.folder import FAILED, write_json
+from osan.training.processes import FAILURE, FINISHED, INTERRUPTED
 from osan.training.settings import Settings, validated
 
-FINISHED, FAILURE, INTERRUPTED = 0, 3, 130
-LOG = "log.txt"
 # How many seconds to wait for a process that is just ending.
 _PATIENCE = 60.0
 
 
-def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
-    """Start a process for one run.
-
-    Parameters
-    ----------
-    message
-        ``settings`` (a nested mapping), ``folder`` and ``seconds``, the time limit or ``None``.
-    threads
-        The number of threads of torch and numba in the process.
-    """
-    folder = Path(message["folder"])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        log = (folder / LOG).open("ab")
-    except OSError as error:
-        raise OsanError(f"run folder {folder}: cannot be written: {error.strerror or error}") from error
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    environment = {**os.environ, **dict.fromkeys(names, str(threads))}
-    with log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "osan.experiments.worker"],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            # Ctrl-C reaches only the sweep, which then ends its runs.
-            start_new_session=True,
-        )
-    assert process.stdin is not None  # a pipe, for the type checker
-    with suppress(BrokenPipeError):  # already dead, as its exit code will show
-        process.stdin.write(json.dumps(dict(message)).encode() + b"\n")
-        process.stdin.flush()
-    return process
-
-
-def run(settings: Settings, folder: Path) -> int:
+def run(settings: Settings, folder: Path, data: Path | None = None) -> int:
     """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
     from osan.training.run import train
 
@@ -74,7 +34,8 @@ def run(settings: Settings, folder: Path) -> int:
             # Not recorded: the run belongs to the other process.
             sys.stderr.write(f"{folder}: another process is working on this run\n")
             return INTERRUPTED
-        train(settings, folder, resume=True, progress=False)
+        # The members of an ensemble one after the other: other runs have the other processors.
+        train(settings, folder, resume=True, progress=False, data=data, processes=1)
         return FINISHED
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -104,7 +65,8 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
         threading.Thread(target=_interrupt_after, args=(message["seconds"],), daemon=True).start()
-    sys.exit(run(validated(message["settings"]), Path(message["folder"])))
+    data = None if message.get("data") is None else Path(message["data"])
+    sys.exit(run(validated(message["settings"]), Path(message["folder"]), data))
 
 
 def _interrupt_after(seconds: float, pause: float = 10.0) -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +32,7 @@ MaxMemory = Annotated[
 ]
 
 
-class Format(StrEnum):
+class Format(str, Enum):
     """The formats of a table."""
 
     text = "text"

@@ -269,7 +269,7 @@ class MachineSettings(Section):
     equal whatever the weights are computed once where that pays. Results differ by rounding only.
     """
 
-    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
+    accelerator: Literal["auto", "cpu", "gpu", "mps"] = "auto"
     devices: int = Field(default=1, ge=1, le=_MOST)
     nodes: int = Field(default=1, ge=1, le=_MOST)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
@@ -302,6 +302,12 @@ class Settings(Section):
     network: NetworkSettings = NetworkSettings()
     training: TrainingSettings = TrainingSettings()
     machine: MachineSettings = MachineSettings()
+
+    @model_validator(mode="after")
+    def _precision_of_the_device(self) -> Settings:
+        if self.machine.accelerator == "mps" and self.training.precision == "64":
+            raise ValueError("precision: expected '32' with machine.accelerator = 'mps', got '64'")
+        return self
 
     def to_toml(self) -> str:
         """All settings as TOML; what is ``None`` is left out."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from torch import Tensor
+from typing_extensions import Self
 
 from osan.errors import OsanError
 from osan.sklearn.base import Estimator

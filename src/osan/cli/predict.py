@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Json, flag, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
+    from osan.training.calibration import Interval
     from osan.training.members import Predictor
 
 
@@ -30,6 +31,9 @@ def predict(
         Path | None, typer.Option(help="File for bad rows of a table (default: rejected.csv).")
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes for a table of molecules.")] = 1,
+    level: Annotated[
+        float | None, typer.Option(help="Add intervals that hold this share of truths, e.g. 0.9.")
+    ] = None,
     raw_cells: Annotated[
         bool, typer.Option("--raw-cells", help="Write cells that are formulas as they are.")
     ] = False,
@@ -41,21 +45,24 @@ def predict(
     larger than the memory; the same command goes on where an earlier one was stopped. Predictions of a single
     molecule, and all with --json, are printed; then files are written only with --out and --rejected.
     """
+    from osan.training.calibration import interval_of
     from osan.training.prediction import check_molecules, takes_molecules
     from osan.training.run import load_predictor
 
     model = load_predictor(run)
     settings, info = model.settings, model.info
+    with flag("level", "--level"):
+        interval = interval_of(run, info, level)
     if _are_graphs(given, takes_molecules(info)):
         if smiles is not None or rejected is not None:
             raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
-        _predict_graphs(model, given, out, as_json)
+        _predict_graphs(model, given, out, as_json, interval)
     elif os.path.isfile(given) and not as_json:
         check_molecules(info)
         column = smiles or settings.data.smiles
-        _predict_file(run, given, column, out, rejected, processes, raw_cells)
+        _predict_file(run, given, column, out, rejected, processes, raw_cells, level)
     else:
-        _print_molecules(model, given, smiles or settings.data.smiles, out, rejected, as_json)
+        _print_molecules(model, given, smiles or settings.data.smiles, out, rejected, as_json, interval)
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
@@ -73,14 +80,16 @@ def _are_graphs(given: str, takes_molecules: bool) -> bool:
     return content == "graphs" or (content is None and not takes_molecules)
 
 
-def _predict_graphs(model: Predictor, given: str, out: Path | None, as_json: bool) -> None:
+def _predict_graphs(
+    model: Predictor, given: str, out: Path | None, as_json: bool, interval: Interval | None
+) -> None:
     from osan.training.columns import distinct, write_csv
     from osan.training.prediction import predict_graphs
 
     if not as_json:
         out = out or Path("predictions.csv")
     _check_names(given, out)
-    columns, values = predict_graphs(model, Path(given))
+    columns, values = predict_graphs(model, Path(given), interval=interval)
     header, rows = distinct(["graph", *columns]), [[i, *row] for i, row in enumerate(values.tolist())]
     if out is not None:
         write_csv(out, header, rows, "\t" if ".tsv" in out.name.lower() else ",")
@@ -98,6 +107,7 @@ def _predict_file(
     rejected: Path | None,
     processes: int,
     raw: bool,
+    level: float | None,
 ) -> None:
     from osan.cli.options import progress_bar
     from osan.training.streaming import Told, predict_file
@@ -111,7 +121,15 @@ def _predict_file(
             bar.update(shown, completed=told.molecules + told.rejected)
 
         told = predict_file(
-            run, Path(given), column, out, rejected, processes=processes, raw=raw, progress=progress
+            run,
+            Path(given),
+            column,
+            out,
+            rejected,
+            processes=processes,
+            raw=raw,
+            level=level,
+            progress=progress,
         )
     typer.echo(f"wrote predictions of {told.molecules} molecules to {out}")
     if told.rejected:
@@ -123,7 +141,13 @@ def _predict_file(
 
 
 def _print_molecules(
-    model: Predictor, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
+    model: Predictor,
+    given: str,
+    column: str,
+    out: Path | None,
+    rejected: Path | None,
+    as_json: bool,
+    interval: Interval | None,
 ) -> None:
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.molecules import write_rejected
@@ -137,7 +161,7 @@ def _print_molecules(
         _check_names(given, out, rejected)
     wanted = [column, *table_columns(model.settings.data.descriptors)]
     table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
-    predicted = predict_table(model, table, column)
+    predicted = predict_table(model, table, column, interval=interval)
     bad = predicted.rejected
     if bad and not of_file:
         raise OsanError(

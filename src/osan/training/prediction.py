@@ -16,6 +16,7 @@ from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.shown import html_table
+from osan.training.calibration import Interval
 from osan.training.columns import numbered, predicted_columns
 from osan.training.evaluation import predict_members
 from osan.training.members import Predictor, members_of
@@ -77,8 +78,14 @@ def one_molecule(text: str, smiles: str = "smiles") -> Table:
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
 
 
-def predict_table(model: Predictor, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
-    """Predict every molecule of a table that was read whole.
+def predict_table(
+    model: Predictor,
+    table: Table,
+    smiles: str = "smiles",
+    batch_size: int = 128,
+    interval: Interval | None = None,
+) -> Predicted:
+    """Predict every molecule of a table that was read whole; with intervals, if there are some.
 
     Raises
     ------
@@ -107,7 +114,7 @@ def predict_table(model: Predictor, table: Table, smiles: str = "smiles", batch_
             check_descriptors(numbers, info)
             graphs = graphs.with_tensors(descriptors=numbers)
         together, each = predict_members(model, graphs, batch_size)
-    columns, values = predicted_columns(model, together, each)
+    columns, values = predicted_columns(model, together, each, interval)
     found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
     # A molecule that is in the table twice is predicted once and listed twice.
     why = {each.line: each.reason for each in rejected}
@@ -143,7 +150,9 @@ def printed_rows(predicted: Predicted, commas: bool) -> list[list[str | int | fl
     return [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in predicted.rows]
 
 
-def predict_graphs(model: Predictor, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
+def predict_graphs(
+    model: Predictor, path: Path, batch_size: int = 128, interval: Interval | None = None
+) -> tuple[list[str], Tensor]:
     """Names of columns, and predictions for every graph of a file, of shape ``[graphs, columns]``.
 
     The columns are those of :func:`~osan.training.columns.predicted_columns`.
@@ -162,7 +171,7 @@ def predict_graphs(model: Predictor, path: Path, batch_size: int = 128) -> tuple
             f"{path}, graph {int(sizes.argmax())}: {int(sizes.max())} vertices, but the ordered model knows "
             f"ranks for {info.num_ranks}"
         )
-    return predicted_columns(model, *predict_members(model, graphs, batch_size))
+    return predicted_columns(model, *predict_members(model, graphs, batch_size), interval)
 
 
 def check_features(graphs: FlatDataset, info: TaskInfo, where: str) -> None:

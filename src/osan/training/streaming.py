@@ -23,6 +23,7 @@ from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
 from osan.locks import lock_file
+from osan.training.calibration import Interval, interval_of
 from osan.training.folder import WEIGHTS, model_folders, read_json, settings_of, write_json
 from osan.training.members import Predictor
 from osan.training.prediction import Predicted, decimal_commas, predict_table, printed_rows
@@ -55,6 +56,7 @@ def predict_file(
     *,
     processes: int = 1,
     raw: bool = False,
+    level: float | None = None,
     rows: int = ROWS,
     progress: Callable[[Told], None] = lambda told: None,
 ) -> Told:
@@ -74,6 +76,8 @@ def predict_file(
         How many processes predict; the result does not depend on it.
     raw
         Whether to write cells as they are, also those that a spreadsheet would run as formulas.
+    level
+        The level of intervals, if they are wanted.
     rows
         How many rows are read at a time. A molecule that is in a part twice is predicted once.
     progress
@@ -82,7 +86,7 @@ def predict_file(
     if processes < 1:
         raise OsanError(f"processes: expected at least 1, got {processes}")
     state = out.with_name(f"{out.name}.progress.json")
-    identity = _identity(run, path, smiles, raw, rows)
+    identity = _identity(run, path, smiles, raw, level, rows)
     parts = [_partial(out), _partial(rejected)]
     try:
         with _opened(parts[0]) as good, _opened(parts[1]) as bad:
@@ -92,12 +96,12 @@ def predict_file(
                 stream.seek(size)
             try:
                 chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
-                for predicted in _predictions(run, chunks, smiles, processes):
+                for predicted in _predictions(run, chunks, smiles, processes, level):
                     told = _write(predicted, told, good, bad, out, raw)
                     write_json(state, {"identity": identity, **asdict(told)})
                     progress(told)
                 if told.parts == 0:
-                    told = _write(_nothing(run, path, smiles), told, good, bad, out, raw)
+                    told = _write(_nothing(run, path, smiles, level), told, good, bad, out, raw)
             except BaseException:
                 if told.parts == 0:  # nothing to go on from
                     for part in parts:
@@ -115,7 +119,7 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def _identity(run: Path, path: Path, smiles: str, raw: bool, rows: int) -> str:
+def _identity(run: Path, path: Path, smiles: str, raw: bool, level: float | None, rows: int) -> str:
     """Tells apart calls that do not give the same files."""
     try:
         status = path.stat()
@@ -123,7 +127,7 @@ def _identity(run: Path, path: Path, smiles: str, raw: bool, rows: int) -> str:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
     places = [place / WEIGHTS for place in model_folders(run)]
     weights = [hashlib.sha256(read_bytes(place)).hexdigest() for place in places if place.is_file()]
-    known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, rows)
+    known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, level, rows)
     return hashlib.sha256(repr(known).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -152,15 +156,17 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _predictions(run: Path, chunks: Iterator[Table], smiles: str, processes: int) -> Iterator[Predicted]:
+def _predictions(
+    run: Path, chunks: Iterator[Table], smiles: str, processes: int, level: float | None
+) -> Iterator[Predicted]:
     """The predictions of each part of a table, in order."""
     if processes == 1:
-        model = load_predictor(run)
+        model, interval = _loaded(run, level)
         for chunk in chunks:
-            yield predict_table(model, chunk, smiles)
+            yield predict_table(model, chunk, smiles, interval=interval)
         return
     # Not forked: a process with threads may not be.
-    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run,)) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run, level)) as pool:
         waiting: deque[Future[Predicted]] = deque()
         try:
             for chunk in chunks:
@@ -179,18 +185,24 @@ def _predictions(run: Path, chunks: Iterator[Table], smiles: str, processes: int
                 future.cancel()
 
 
-_of_this_process: list[Predictor] = []
+_of_this_process: list[tuple[Predictor, Interval | None]] = []
 
 
-def _load(run: Path) -> None:
+def _loaded(run: Path, level: float | None) -> tuple[Predictor, Interval | None]:
+    model = load_predictor(run)
+    return model, interval_of(run, model.info, level)
+
+
+def _load(run: Path, level: float | None) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _of_this_process.append(load_predictor(run))
+    _of_this_process.append(_loaded(run, level))
 
 
 def _predict(chunk: Table, smiles: str) -> Predicted:
-    return predict_table(_of_this_process[0], chunk, smiles)
+    model, interval = _of_this_process[0]
+    return predict_table(model, chunk, smiles, interval=interval)
 
 
 def _columns(run: Path, smiles: str) -> list[str]:
@@ -198,12 +210,13 @@ def _columns(run: Path, smiles: str) -> list[str]:
     return [smiles, *table_columns(settings_of(run).data.descriptors)]
 
 
-def _nothing(run: Path, path: Path, smiles: str) -> Predicted:
+def _nothing(run: Path, path: Path, smiles: str, level: float | None) -> Predicted:
     """The predictions of a table without rows: its header."""
     from osan.data.formats.table import read_table
 
     table = read_table(path, _columns(run, smiles), whole=True)
-    return predict_table(load_predictor(run), table, smiles)
+    model, interval = _loaded(run, level)
+    return predict_table(model, table, smiles, interval=interval)
 
 
 def _write(predicted: Predicted, told: Told, good: BinaryIO, bad: BinaryIO, out: Path, raw: bool) -> Told:

@@ -18,6 +18,7 @@ from osan.cli import (
     brec,
     data,
     demo,
+    embed,
     evaluate,
     explain,
     explore,
@@ -64,6 +65,7 @@ app.command()(brec.brec)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)
+app.command()(embed.embed)
 app.command()(sweep.sweep)
 app.command()(table.table)
 app.command()(runs.runs)

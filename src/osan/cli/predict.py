@@ -34,6 +34,9 @@ def predict(
     level: Annotated[
         float | None, typer.Option(help="Add intervals that hold this share of truths, e.g. 0.9.")
     ] = None,
+    neighbors: Annotated[
+        int, typer.Option(min=0, help="Molecules: list so many similar training molecules of each.")
+    ] = 0,
     raw_cells: Annotated[
         bool, typer.Option("--raw-cells", help="Write cells that are formulas as they are.")
     ] = False,
@@ -54,15 +57,19 @@ def predict(
     with flag("level", "--level"):
         interval = interval_of(run, info, level)
     if _are_graphs(given, takes_molecules(info)):
-        if smiles is not None or rejected is not None:
-            raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
+        if smiles is not None or rejected is not None or neighbors:
+            raise OsanError(
+                f"--smiles, --rejected, --neighbors: expected a table of molecules, got graphs in {given}"
+            )
         _predict_graphs(model, given, out, as_json, interval)
     elif os.path.isfile(given) and not as_json:
         check_molecules(info)
         column = smiles or settings.data.smiles
-        _predict_file(run, given, column, out, rejected, processes, raw_cells, level)
+        _predict_file(run, given, column, out, rejected, processes, raw_cells, level, neighbors)
     else:
-        _print_molecules(model, given, smiles or settings.data.smiles, out, rejected, as_json, interval)
+        _print_molecules(
+            model, given, smiles or settings.data.smiles, out, rejected, as_json, interval, neighbors
+        )
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
@@ -108,13 +115,14 @@ def _predict_file(
     processes: int,
     raw: bool,
     level: float | None,
+    neighbors: int,
 ) -> None:
     from osan.cli.options import progress_bar
     from osan.training.streaming import Told, predict_file
 
     out, rejected = out or Path("predictions.csv"), rejected or Path("rejected.csv")
     _check_names(given, out, rejected)
-    with progress_bar() as bar:
+    with flag("neighbors", "--neighbors"), progress_bar() as bar:
         shown = bar.add_task("rows", total=None)
 
         def progress(told: Told) -> None:
@@ -129,6 +137,7 @@ def _predict_file(
             processes=processes,
             raw=raw,
             level=level,
+            neighbors=neighbors,
             progress=progress,
         )
     typer.echo(f"wrote predictions of {told.molecules} molecules to {out}")
@@ -148,12 +157,14 @@ def _print_molecules(
     rejected: Path | None,
     as_json: bool,
     interval: Interval | None,
+    neighbors: int,
 ) -> None:
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.molecules import write_rejected
     from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
     from osan.training.columns import distinct, write_csv
+    from osan.training.neighbors import neighbors_of
     from osan.training.prediction import decimal_commas, one_molecule, predict_table, printed_rows
 
     of_file = os.path.isfile(given)
@@ -161,7 +172,9 @@ def _print_molecules(
         _check_names(given, out, rejected)
     wanted = [column, *table_columns(model.settings.data.descriptors)]
     table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
-    predicted = predict_table(model, table, column, interval=interval)
+    with flag("neighbors", "--neighbors"):
+        similar = neighbors_of(model, neighbors)
+    predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
     bad = predicted.rejected
     if bad and not of_file:
         raise OsanError(
@@ -181,7 +194,7 @@ def _print_molecules(
         typer.echo(f"wrote predictions of {len(predicted.values)} molecules to {out}")
     else:
         for name, value in zip(predicted.columns, predicted.values[0], strict=True):
-            typer.echo(f"{name} {value:.6g}")
+            typer.echo(f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}")
 
 
 def _check_names(table: str, *written: Path | None) -> None:

@@ -23,14 +23,17 @@ from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
 from osan.locks import lock_file
-from osan.training.calibration import Interval, interval_of
+from osan.training.calibration import interval_of
 from osan.training.folder import WEIGHTS, model_folders, read_json, settings_of, write_json
 from osan.training.members import Predictor
+from osan.training.neighbors import neighbors_of
 from osan.training.prediction import Predicted, decimal_commas, predict_table, printed_rows
 from osan.training.run import load_predictor
 
 # Rows that are predicted at a time; noise is numbered within them, so another number gives other samples.
 ROWS = 10_000
+# The level of intervals and the number of neighbors.
+More = tuple[float | None, int]
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ def predict_file(
     processes: int = 1,
     raw: bool = False,
     level: float | None = None,
+    neighbors: int = 0,
     rows: int = ROWS,
     progress: Callable[[Told], None] = lambda told: None,
 ) -> Told:
@@ -78,6 +82,8 @@ def predict_file(
         Whether to write cells as they are, also those that a spreadsheet would run as formulas.
     level
         The level of intervals, if they are wanted.
+    neighbors
+        How many similar training molecules are listed.
     rows
         How many rows are read at a time. A molecule that is in a part twice is predicted once.
     progress
@@ -86,7 +92,8 @@ def predict_file(
     if processes < 1:
         raise OsanError(f"processes: expected at least 1, got {processes}")
     state = out.with_name(f"{out.name}.progress.json")
-    identity = _identity(run, path, smiles, raw, level, rows)
+    more = (level, neighbors)
+    identity = _identity(run, path, smiles, raw, more, rows)
     parts = [_partial(out), _partial(rejected)]
     try:
         with _opened(parts[0]) as good, _opened(parts[1]) as bad:
@@ -96,12 +103,12 @@ def predict_file(
                 stream.seek(size)
             try:
                 chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
-                for predicted in _predictions(run, chunks, smiles, processes, level):
+                for predicted in _predictions(run, chunks, smiles, processes, more):
                     told = _write(predicted, told, good, bad, out, raw)
                     write_json(state, {"identity": identity, **asdict(told)})
                     progress(told)
                 if told.parts == 0:
-                    told = _write(_nothing(run, path, smiles, level), told, good, bad, out, raw)
+                    told = _write(_nothing(run, path, smiles, more), told, good, bad, out, raw)
             except BaseException:
                 if told.parts == 0:  # nothing to go on from
                     for part in parts:
@@ -119,7 +126,7 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def _identity(run: Path, path: Path, smiles: str, raw: bool, level: float | None, rows: int) -> str:
+def _identity(run: Path, path: Path, smiles: str, raw: bool, more: More, rows: int) -> str:
     """Tells apart calls that do not give the same files."""
     try:
         status = path.stat()
@@ -127,7 +134,7 @@ def _identity(run: Path, path: Path, smiles: str, raw: bool, level: float | None
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
     places = [place / WEIGHTS for place in model_folders(run)]
     weights = [hashlib.sha256(read_bytes(place)).hexdigest() for place in places if place.is_file()]
-    known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, level, rows)
+    known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, more, rows)
     return hashlib.sha256(repr(known).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -157,16 +164,16 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _predictions(
-    run: Path, chunks: Iterator[Table], smiles: str, processes: int, level: float | None
+    run: Path, chunks: Iterator[Table], smiles: str, processes: int, more: More
 ) -> Iterator[Predicted]:
     """The predictions of each part of a table, in order."""
     if processes == 1:
-        model, interval = _loaded(run, level)
+        model, beside = _loaded(run, more)
         for chunk in chunks:
-            yield predict_table(model, chunk, smiles, interval=interval)
+            yield predict_table(model, chunk, smiles, **beside)
         return
     # Not forked: a process with threads may not be.
-    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run, level)) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run, more)) as pool:
         waiting: deque[Future[Predicted]] = deque()
         try:
             for chunk in chunks:
@@ -185,24 +192,29 @@ def _predictions(
                 future.cancel()
 
 
-_of_this_process: list[tuple[Predictor, Interval | None]] = []
+_of_this_process: list[tuple[Predictor, dict[str, Any]]] = []
 
 
-def _loaded(run: Path, level: float | None) -> tuple[Predictor, Interval | None]:
+def _loaded(run: Path, more: More) -> tuple[Predictor, dict[str, Any]]:
+    """The model, and what predictions get beside them."""
     model = load_predictor(run)
-    return model, interval_of(run, model.info, level)
+    level, count = more
+    return model, {
+        "interval": interval_of(run, model.info, level),
+        "neighbors": neighbors_of(model, count),
+    }
 
 
-def _load(run: Path, level: float | None) -> None:
+def _load(run: Path, more: More) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _of_this_process.append(_loaded(run, level))
+    _of_this_process.append(_loaded(run, more))
 
 
 def _predict(chunk: Table, smiles: str) -> Predicted:
-    model, interval = _of_this_process[0]
-    return predict_table(model, chunk, smiles, interval=interval)
+    model, beside = _of_this_process[0]
+    return predict_table(model, chunk, smiles, **beside)
 
 
 def _columns(run: Path, smiles: str) -> list[str]:
@@ -210,13 +222,13 @@ def _columns(run: Path, smiles: str) -> list[str]:
     return [smiles, *table_columns(settings_of(run).data.descriptors)]
 
 
-def _nothing(run: Path, path: Path, smiles: str, level: float | None) -> Predicted:
+def _nothing(run: Path, path: Path, smiles: str, more: More) -> Predicted:
     """The predictions of a table without rows: its header."""
     from osan.data.formats.table import read_table
 
     table = read_table(path, _columns(run, smiles), whole=True)
-    model, interval = _loaded(run, level)
-    return predict_table(model, table, smiles, interval=interval)
+    model, beside = _loaded(run, more)
+    return predict_table(model, table, smiles, **beside)
 
 
 def _write(predicted: Predicted, told: Told, good: BinaryIO, bad: BinaryIO, out: Path, raw: bool) -> Told:

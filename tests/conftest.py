@@ -30,3 +30,13 @@ def osan_data() -> Path:
     if not root or not Path(root).is_dir():
         pytest.skip("real data: set OSAN_DATA to the folder that holds it")
     return Path(root)
+
+
+@pytest.fixture(scope="session")
+def real_cache(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """One cache of real data for all tests, new in every session; reading all of the data takes a minute."""
+    base = tmp_path_factory.getbasetemp()
+    # The processes of pytest-xdist have folders of their own within a common one.
+    folder = (base.parent if hasattr(request.config, "workerinput") else base) / "real-data"
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -1,9 +1,6 @@
 """``osan data`` as a user meets it."""
 
 import json
-import os
-import subprocess
-import sys
 
 import pytest
 from typer.testing import CliRunner
@@ -103,16 +100,10 @@ def test_errors_are_osans(tmp_path):
             run(*words)
 
 
-def test_one_line_and_exit_code_two(tmp_path):
+def test_one_line_and_exit_code_two(osan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("x\n1\n")
-    result = subprocess.run(
-        [sys.executable, "-c", "from osan.cli import main; main()", "data", "prepare", "a.csv"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    result = osan("data", "prepare", "a.csv")
     assert result.returncode == 2
     assert result.stderr == "osan: a.csv, line 1: expected one column 'smiles', got 0 in the header x\n"
 

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of data: one cache per session, and small folders in published formats."""
+"""Fixtures for the tests of data: published datasets, and small folders in their formats."""
 
 from pathlib import Path
 
@@ -9,17 +9,11 @@ from osan.data import Task, load
 
 
 @pytest.fixture(scope="session")
-def session_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all tests that read real data."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="session")
-def real(osan_data: Path, session_cache: Path):
+def real(osan_data: Path, real_cache: Path):
     """``real(name, ...)`` loads a published dataset from OSAN_DATA through the session's cache."""
 
     def load_real(name: str, **options: object) -> Task:
-        return load(name, osan_data, cache=session_cache, **options)
+        return load(name, osan_data, cache=real_cache, **options)
 
     return load_real
 

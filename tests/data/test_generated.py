@@ -51,8 +51,8 @@ def test_labels_of_generated_graphs_are_categories_in_range(name):
     assert int(x.max()) < task.vertex_features.sizes[0]
 
 
-def test_generated_csl_equals_the_published_classes(osan_data, session_cache):
-    published = load("csl", osan_data, cache=session_cache)
+def test_generated_csl_equals_the_published_classes(osan_data, real_cache):
+    published = load("csl", osan_data, cache=real_cache)
     generated = load("csl-generated")
 
     def representatives(task):

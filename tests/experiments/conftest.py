@@ -56,7 +56,7 @@ def write_qm9(root: Path, source: Path, count: int = 12) -> None:
 
 
 @pytest.fixture(scope="session")
-def few(osan_data: Path, tmp_path_factory: pytest.TempPathFactory):
+def few(osan_data: Path, real_cache: Path, tmp_path_factory: pytest.TempPathFactory):
     """``few(settings)``: the task of a recipe with a handful of graphs of its dataset in each split."""
     cache_folder = tmp_path_factory.mktemp("cache")
     small = tmp_path_factory.mktemp("small")
@@ -66,7 +66,7 @@ def few(osan_data: Path, tmp_path_factory: pytest.TempPathFactory):
     @cache
     def whole(name: str, fold: int | None, distances: bool) -> Task:
         if name not in ("alchemy", "qm9"):
-            return load(name, osan_data, cache=cache_folder, fold=fold)
+            return load(name, osan_data, cache=real_cache, fold=fold)
         # The published splits have 12 000 graphs; here each gets a third of twelve.
         source = find(name)
         with pytest.MonkeyPatch.context() as patched:

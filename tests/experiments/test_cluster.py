@@ -1,6 +1,8 @@
 """Sweeps on a Ray cluster that the test starts."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -14,27 +16,28 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'osan
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A cluster of one node with two processors."""
+    """A cluster of one node with one processor."""
     from ray.cluster_utils import Cluster
 
-    try:
-        started = Cluster(
-            initialize_head=True,
-            head_node_args={"num_cpus": 2, "include_dashboard": False, "object_store_memory": 100 * 2**20},
-        )
-    except Exception as error:
-        pytest.skip(f"this machine cannot start Ray: {error}")
-    yield started.address
-    started.shutdown()
+    # Only what runs tasks. Its processes would be nicer than all others, and starve beside other tests.
+    few = {"num_cpus": 1, "include_dashboard": False, "no_monitor": True, "include_log_monitor": False}
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("RAY_worker_niceness", "0")
+        try:
+            started = Cluster(initialize_head=True, head_node_args=few | {"object_store_memory": 100 * 2**20})
+        except Exception as error:
+            pytest.skip(f"this machine cannot start Ray: {error}")
+        yield started.address
+        started.shutdown()
 
 
 def tiny(name, **data):
     return validated(
         {
             "name": name,
-            "data": {"dataset": "planted-motif", "options": {"num_graphs": 40}} | data,
+            "data": {"dataset": "planted-motif", "options": {"num_graphs": 20}} | data,
             "network": {"width": 8, "layers": 2},
-            "training": {"batch_size": 8, "epochs": 2},
+            "training": {"batch_size": 8, "epochs": 1},
             "machine": {"accelerator": "cpu"},
         }
     )
@@ -52,6 +55,12 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
     here = train(tiny("a"), tmp_path / "here", progress=False)
     there = json.loads((jobs[0].folder / "result.json").read_text())
     assert (there["value"], there["validation"]) == pytest.approx((here.value, here.validation), rel=1e-5)
+
+
+def test_tasks_do_not_import_torch():
+    """They wait for a process, on every node."""
+    script = "import sys, osan.training.processes; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_nobody_at_the_address(tmp_path):

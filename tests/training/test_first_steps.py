@@ -71,13 +71,11 @@ def differences(script):
 
 
 @pytest.fixture(scope="module")
-def real_data(osan_data, request, tmp_path_factory):
-    """The raw files; reading all of them takes a minute, so what is read stays in pytest's cache."""
-    kept = getattr(request.config, "cache", None)
-    folder = kept.mkdir("osan-data") if kept is not None else tmp_path_factory.mktemp("cache")
+def real_data(osan_data, real_cache):
+    """The raw files, read once in a session."""
     with pytest.MonkeyPatch.context() as patched:
         if "OSAN_CACHE" not in os.environ:
-            patched.setenv("OSAN_CACHE", str(folder))
+            patched.setenv("OSAN_CACHE", str(real_cache))
         yield osan_data
 
 

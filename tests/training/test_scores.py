@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn import metrics
+from sklearn.utils.class_weight import compute_class_weight
 
 from osan.data.metrics import metrics_for
 from osan.errors import OsanError
-from osan.training.scores import Score, losses_per_graph, score
+from osan.training.scores import Score, class_weights, losses_per_graph, score
 
 NAN = float("nan")
 
@@ -142,3 +143,38 @@ def test_batches_add_up():
     for part in torch.arange(30).split(7):
         metric.update(prediction[part], y[part])
     assert float(metric.compute()) == float(score(prediction, y, "binary", "rocauc"))
+
+
+def test_huber_is_quadratic_up_to_one_and_linear_above():
+    prediction, y = torch.tensor([[0.5, 3.0], [-2.0, 7.0]]), torch.tensor([[0.0, 0.0], [2.0, NAN]])
+    found = losses_per_graph(prediction, y, "regression", "huber")
+    torch.testing.assert_close(found, torch.tensor([(0.125 + 2.5) / 2, 3.5]))
+
+
+def test_class_weights_like_scikit_learn():
+    rng = np.random.default_rng(0)
+    y = (rng.random((50, 2)) < [0.1, 0.6]).astype(float)
+    y[:5, 0] = NAN
+    found = class_weights(torch.tensor(y), "binary", 2)
+    for column in range(2):
+        known = y[~np.isnan(y[:, column]), column]
+        wanted = compute_class_weight("balanced", classes=np.array([0.0, 1.0]), y=known)
+        np.testing.assert_allclose(found[column], wanted, rtol=1e-6)
+    several = rng.integers(0, 3, 40)
+    wanted = compute_class_weight("balanced", classes=np.arange(3), y=several)
+    found = class_weights(torch.tensor([*several, -1]), "multiclass", 4)
+    np.testing.assert_allclose(found, [*wanted, 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+def test_balanced_losses_are_weighted_means(kind):
+    torch.manual_seed(0)
+    logits = torch.randn(30, 1 if kind == "binary" else 3)
+    y = (torch.rand(30, 1) < 0.2).float() if kind == "binary" else torch.randint(0, 3, (30,))
+    weights = class_weights(y, kind, 3)
+    plain = losses_per_graph(logits, y, kind)
+    found = losses_per_graph(logits, y, kind, weights=weights)
+    by_class = weights[0] if kind == "binary" else weights
+    torch.testing.assert_close(found, plain * by_class[y.flatten().long()])
+    counts = torch.bincount(y.flatten().long()).float()
+    torch.testing.assert_close(counts * by_class, torch.full_like(counts, 30 / len(counts)))

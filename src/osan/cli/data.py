@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import SPLIT_HELP, Data, Json, console, print_json
+from osan.cli.options import SPLIT_HELP, Data, Json, console, one_or_many, print_json
 
 app = typer.Typer(
     help="List, inspect and prepare datasets.",
@@ -49,7 +49,10 @@ def info(name: str, data: Data = None, as_json: Json = False) -> None:
 def prepare(
     name: Annotated[str, typer.Argument(help="Dataset, or your file or folder.")],
     data: Data = None,
-    smiles: Annotated[str, typer.Option(help="Your table: column with SMILES.")] = "smiles",
+    smiles: Annotated[
+        list[str] | None, typer.Option(help="Your table: column with SMILES (repeatable).")
+    ] = None,
+    fragments: Annotated[str, typer.Option(help="Your table: keep or largest.")] = "keep",
     target: Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
     kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
@@ -72,10 +75,64 @@ def prepare(
     if content_of(path) != "table":
         _show(statistics(load(path, **chosen)), as_json)
         return
-    task = load(path, smiles=smiles, targets=target, rejected=rejected, **chosen)
+    chosen |= {"smiles": one_or_many(smiles), "targets": target, "fragments": fragments}
+    task = load(path, rejected=rejected, **chosen)
     with rejected.open(encoding="utf-8", newline="") as stream:
         bad = sum(1 for _ in csv.reader(stream)) - 1
     _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)
+
+
+@app.command()
+def limits(
+    name: Annotated[str, typer.Argument(help="Dataset, or your file or folder.")],
+    layers: Annotated[
+        int | None, typer.Option(min=0, help="Rounds of the tests, as a network with so many layers.")
+    ] = None,
+    structure: Annotated[
+        bool, typer.Option("--structure", help="Without features of vertices and edges.")
+    ] = False,
+    data: Data = None,
+    smiles: Annotated[str, typer.Option(help="Your table: column with SMILES.")] = "smiles",
+    target: Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
+    kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
+    as_json: Json = False,
+) -> None:
+    """Show the best score that any network can have, with and without subgraphs.
+
+    A network that is bounded by a test gives graphs of the same color the same prediction.
+    """
+    from osan.cli.options import progress_bar
+    from osan.data import load
+    from osan.data.loading import content_of, find_path
+    from osan.experiments.dataset_limits import TESTS
+    from osan.experiments.dataset_limits import limits as limits_of
+
+    path = find_path(name)
+    own: dict[str, Any] = {} if path is None else {"kind": kind, "labels": labels}
+    if path is not None and content_of(path) == "table":
+        own |= {"smiles": smiles, "targets": target}
+    task = load(name, data, **own)
+    with progress_bar() as bar:
+        step = bar.add_task("reading graphs", total=len(TESTS) + 1)
+
+        def follow(test: object) -> None:
+            bar.update(step, advance=1, description=str(test))
+
+        found = limits_of(task, layers=layers, structure=structure, progress=follow)
+    best = f"best {task.metric}"
+    rows: list[dict[str, Any]] = [
+        {"test": str(x.test), "colors": x.colors, "confused": x.confused, best: x.best} for x in found
+    ]
+    if as_json:
+        print_json({"dataset": task.name, "graphs": len(task.whole), "limits": rows})
+        return
+    from rich.table import Table
+
+    table = Table("test", "colors", "graphs confused", best, title=f"{task.name}: {len(task.whole)} graphs")
+    for row in rows:
+        table.add_row(row["test"], str(row["colors"]), str(row["confused"]), f"{row[best]:.4f}")
+    console().print(table)
 
 
 def _download(name: str, data: Path | None) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
-from osan.data.flat import FlatDataset
 from osan.data.generated.tasks import GENERATED
 from osan.data.loading import load
 from osan.data.published.catalog import CORPORA, PUBLISHED
@@ -45,7 +42,7 @@ def statistics(task: Task) -> dict[str, Any]:
     >>> facts["graphs"], facts["vertices"], facts["edges"], facts["classes"]
     (150, 41.0, 82.0, 10)
     """
-    whole = _whole(task)
+    whole = task.whole
     return {
         "name": task.name,
         "graphs": len(whole),
@@ -62,10 +59,6 @@ def statistics(task: Task) -> dict[str, Any]:
         "source": task.source,
         "license": task.license,
     }
-
-
-def _whole(task: Task) -> FlatDataset:
-    return task.train.subset(torch.arange(len(task.train.vertex_ptr) - 1))
 
 
 def _features(features: Features) -> str:

@@ -151,6 +151,11 @@ class Task:
         return {"train": self.train, "val": self.val, "test": self.test}
 
     @property
+    def whole(self) -> FlatDataset:
+        """All graphs in the order of the dataset, also those in no split."""
+        return self.train.subset(torch.arange(len(self.train.vertex_ptr) - 1))
+
+    @property
     def fingerprint(self) -> str:
         """Two checksums, of targets, sizes and splits, and of edges and features. They identify the data.
 

@@ -13,8 +13,8 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from osan.errors import OsanError
-from osan.training import worker
 from osan.training.jobs import Event, Job, concluded, epochs_done
+from osan.training.processes import INTERRUPTED, LOG, supervise
 
 
 def run_on_ray(
@@ -47,7 +47,7 @@ def run_on_ray(
             f"ray: expected the address of a running cluster, got {address!r}: {' '.join(str(error).split())}"
         ) from error
     try:
-        task = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(_supervise)
+        task = ray.remote(num_cpus=threads, num_gpus=gpus, max_retries=0)(supervise)
         # Paths of data are the same on all nodes, and so is the folder of custom parts.
         folders = {name: os.environ[name] for name in ("OSAN_DATA", "OSAN_CACHE") if name in os.environ}
         path = [os.getcwd(), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -62,7 +62,7 @@ def run_on_ray(
                 job = pending.pop(reference)
                 yield concluded(job, _code(ray, reference))
             for job in pending.values():
-                if (job.folder / worker.LOG).exists():
+                if (job.folder / LOG).exists():
                     yield Event(job, "running", epochs_done(job))
     finally:
         ray.shutdown()
@@ -75,15 +75,6 @@ def _knock(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=10.0).close()
 
 
-def _supervise(message: dict[str, Any], threads: int, end: float | None) -> int:
-    """Run one job on a node; its process ends with this one."""
-    os.environ.update(message.pop("environment"))
-    seconds = None if end is None else end - time.time()
-    if seconds is not None and seconds <= 0:
-        return worker.INTERRUPTED
-    return worker.start({**message, "seconds": seconds}, threads).wait()
-
-
 def _code(ray: Any, reference: Any) -> int:
     """The exit code of a task; the loss of its node counts as an interruption."""
     try:
@@ -93,7 +84,7 @@ def _code(ray: Any, reference: Any) -> int:
         ray.exceptions.NodeDiedError,
         ray.exceptions.TaskCancelledError,
     ):
-        return worker.INTERRUPTED
+        return INTERRUPTED
 
 
 def _ray() -> Any:

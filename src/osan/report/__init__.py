@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from osan.report.frequencies import Frequencies, explain
     from osan.report.page import write_page
     from osan.report.records import Group, Record, differences, group_records, read_records, to_csv
+    from osan.report.run_page import Page, write_run_page
     from osan.report.runs import Run, Summary, by_name, find_runs, open_run, summarize
     from osan.report.table import Line, table_lines
 
@@ -24,6 +25,7 @@ __all__ = [
     "Group",
     "Line",
     "Looked",
+    "Page",
     "Record",
     "Run",
     "SubgraphEffect",
@@ -48,6 +50,7 @@ __all__ = [
     "write_choice_page",
     "write_explorer",
     "write_page",
+    "write_run_page",
 ]
 
 # Reading runs must not import RDKit and networks.
@@ -63,6 +66,7 @@ __getattr__, __dir__ = attach(
         "frequencies": ["Frequencies", "explain"],
         "page": ["write_page"],
         "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],
+        "run_page": ["Page", "write_run_page"],
         "runs": ["Run", "Summary", "by_name", "find_runs", "open_run", "summarize"],
         "chosen_parts": ["Substructure", "substructures"],
         "table": ["Line", "table_lines"],

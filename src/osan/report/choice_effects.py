@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -85,6 +86,10 @@ class Effects:
     of_classes: bool
     looked: tuple[Looked, ...]
 
+    def of(self, numbers: Collection[int]) -> Effects:
+        """The same of some graphs only, by their positions."""
+        return replace(self, looked=tuple(one for one in self.looked if one.number in numbers))
+
     def _repr_html_(self) -> str:
         from osan.report.choice_page import choice_page
 
@@ -92,16 +97,21 @@ class Effects:
 
 
 def effects(
-    folder: str | Path, graphs: int = 100, *, samples: int = 20, draws: int = 5, data: Path | None = None
+    folder: str | Path,
+    graphs: int | Sequence[int] = 100,
+    *,
+    samples: int = 20,
+    draws: int = 5,
+    data: Path | None = None,
 ) -> Effects:
-    """The effect of every chosen subgraph on the first graphs of the test split of a run.
+    """The effect of every chosen subgraph on graphs of the test split of a run.
 
     Parameters
     ----------
     folder
         The folder of a finished run with a policy.
     graphs
-        The number of graphs.
+        The number of graphs, of which the first are taken, or their positions.
     samples
         The number of perturbed samples behind ``settled``.
     draws
@@ -121,7 +131,8 @@ def effects(
             f"selection.policy: expected a policy that chooses, got {settings.selection.policy!r}"
         )
     test = load_task(settings, data).test
-    chosen = test[:graphs]
+    places = list(range(len(test))[:graphs]) if isinstance(graphs, int) else list(graphs)
+    chosen = test[places]
     # The mean over samples; where they vote, this is still a logit.
     joined = predict_samples(learner, chosen, settings.training.batch_size)[1].mean(0)
     found: list[Looked] = []
@@ -130,7 +141,8 @@ def effects(
             first = len(found)
             official = joined[first : first + batch.num_graphs]
             found += _looked(learner, batch, official, samples, draws, chosen, first)
-    return Effects(settings.name, model.policy, info.metric, info.kind != "regression", tuple(found))
+    looked = tuple(replace(one, number=place) for one, place in zip(found, places, strict=True))
+    return Effects(settings.name, model.policy, info.metric, info.kind != "regression", looked)
 
 
 def _looked(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from osan.report.choice_effects import Effects, Looked, effects
 from osan.report.chosen_parts import edges_of, molecule_of, smiles_parts, substructures
 from osan.report.drawing import layout
 from osan.report.frequencies import first_arcs
+from osan.report.templates import filled
 
 _WORDS = {"delete": "deleted", "select": "kept", "mark": "marked"}
 _SIZE = (210, 160)
@@ -48,14 +48,9 @@ def write_choice_page(
 
 def choice_page(found: Effects, most: int = 20) -> str:
     """The page as one HTML text; ``most`` substructures are listed."""
-    from jinja2 import Environment, StrictUndefined
-
-    template = files("osan.report").joinpath("choice_page.html").read_text(encoding="utf-8")
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
     listed = substructures(found)[:most]
-    return environment.from_string(template).render(
+    return filled(
+        "choice_page.html",
         name=found.name,
         policy=str(found.policy),
         word=_WORDS[found.policy.operation],
@@ -120,6 +115,11 @@ def _places(graph: Data, molecule: Any) -> np.ndarray[Any, np.dtype[np.float64]]
     room = np.array(_SIZE) - 36
     scale = min(room / np.maximum(high - low, 1e-9))
     return (points - (low + high) / 2) * min(scale, 40.0) + np.array(_SIZE) / 2
+
+
+def graph_picture(graph: Data, elements: Sequence[int], of_edges: bool) -> str:
+    """A graph that is no molecule with what is chosen in orange, as SVG."""
+    return picture(graph, _places(graph, None), None, elements, of_edges)
 
 
 def picture(

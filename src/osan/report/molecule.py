@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -12,6 +13,8 @@ from osan.report.frequencies import Frequencies, first_arcs
 from osan.report.palette import shade
 
 _PANEL = (320, 260)
+_CARD = (260, 190)
+_LIT = (0.92, 0.6, 0.2)
 # Lists of ogb.utils.features: formal charges from -5, and four kinds of bonds.
 _LEAST_CHARGE = -5
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
@@ -22,7 +25,9 @@ def is_molecule(graph: Data) -> bool:
     x, edge_attr = graph.x, graph.edge_attr
     if x is None or edge_attr is None or x.is_floating_point():
         return False
-    return bool(x.size(1) == len(OGB_ATOM_FEATURES) and edge_attr.size(1) == len(OGB_BOND_FEATURES))
+    # Several molecules in a row have a further column.
+    extra = x.size(1) - len(OGB_ATOM_FEATURES)
+    return bool(extra in (0, 1) and edge_attr.size(1) == len(OGB_BOND_FEATURES))
 
 
 def to_rdkit(graph: Data) -> Any:
@@ -70,6 +75,40 @@ def vertex_names(graph: Data) -> list[str]:
     if not is_molecule(graph):
         return [str(v) for v in range(graph.num_nodes or 0)]
     return [f"{atom.GetIdx()} {atom.GetSymbol()}" for atom in to_rdkit(graph).GetAtoms()]
+
+
+def molecule_svg(
+    graph: Data,
+    atoms: Collection[int] = (),
+    bonds: Collection[tuple[int, int]] = (),
+    size: tuple[int, int] = _CARD,
+) -> str:
+    """A molecule as SVG without a header, in the color of the text around it; some atoms or bonds are orange.
+
+    Nothing in it comes from a file as text: the molecule is rebuilt from its features.
+    """
+    from rdkit import Chem
+    from rdkit.Chem.Draw import rdMolDraw2D
+
+    molecule = to_rdkit(graph)
+    with suppress(Chem.KekulizeException):
+        Chem.Kekulize(molecule)
+    drawer = rdMolDraw2D.MolDraw2DSVG(*size)
+    options: Any = drawer.drawOptions()
+    options.clearBackground, options.prepareMolsBeforeDrawing = False, False
+    options.maxFontSize, options.fixedBondLength, options.highlightRadius = 16, 24.0, 0.42
+    options.useBWAtomPalette()
+    lit = [molecule.GetBondBetweenAtoms(*ends).GetIdx() for ends in bonds]
+    drawer.DrawMolecule(
+        molecule,
+        highlightAtoms=list(atoms),
+        highlightBonds=lit,
+        highlightAtomColors=dict.fromkeys(atoms, _LIT),
+        highlightBondColors=dict.fromkeys(lit, _LIT),
+    )
+    drawer.FinishDrawing()
+    text = str(drawer.GetDrawingText())
+    return text[text.index("<svg") :].replace("#000000", "currentColor")
 
 
 def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> bytes:

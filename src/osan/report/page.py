@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from osan import __version__
 from osan.errors import OsanError
@@ -17,6 +16,7 @@ from osan.report.curves import has_curve, plot_curves
 from osan.report.pictures import data_uri, svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
+from osan.report.templates import filled
 from osan.training.folder import ENVIRONMENT, read_json
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ def write_page(
     groups = by_name(found)
     write_bytes(
         out,
-        _render(
+        filled(
+            "page.html",
             title=title,
             version=__version__,
             parts=[*_paper_parts(groups), *_other_parts(groups)],
@@ -86,20 +87,9 @@ def write_page(
                 "failed": sum(bool(run.error) for run in found),
                 "unfinished": sum(run.result is None and not run.error for run in found),
             },
-            environments=_environments(found),
+            environments=environments(found),
         ).encode(),
     )
-
-
-def _render(**values: Any) -> str:
-    """Fill in the template; all values are escaped."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    template = files("osan.report").joinpath("page.html").read_text(encoding="utf-8")
-    return environment.from_string(template).render(**values)
 
 
 def _paper_parts(groups: Mapping[str, Sequence[Run]]) -> list[Part]:
@@ -211,7 +201,7 @@ def _examples(
     return out
 
 
-def _environments(found: Sequence[Run]) -> list[str]:
+def environments(found: Sequence[Run]) -> list[str]:
     """The versions and platforms of the runs, each combination once."""
     seen: dict[str, None] = {}
     for run in found:

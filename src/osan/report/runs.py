@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import pandas
 
     from osan.report.frequencies import Frequencies
+    from osan.report.run_page import Page
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +58,7 @@ class Run:
         return {} if self.result is None else dict(self.result.scores)
 
     def predict(
-        self, molecules: Any, *, smiles: str | None = None, level: float | None = None
+        self, molecules: Any, *, smiles: str | Sequence[str] | None = None, level: float | None = None
     ) -> pandas.DataFrame:
         """Predict molecules, with the columns of ``osan predict``.
 
@@ -69,7 +70,7 @@ class Run:
             A list of SMILES strings or one of them, a DataFrame, a mapping of names to columns, or the path
             of a table; for a run on graphs, the path of a file of graphs.
         smiles
-            The column with SMILES; that of the run by default.
+            The column with SMILES, or several; those of the run by default.
         level
             The level of intervals, such as 0.9, if they are wanted.
 
@@ -90,6 +91,16 @@ class Run:
         from osan.report.frequencies import explain
 
         return explain(self.folder, str(which), samples, data)
+
+    def report(self, out: str | Path | None = None, *, worst: int = 12, data: Path | None = None) -> Page:
+        """Write a page about the run, as ``osan report RUN`` does, and return it.
+
+        ``out`` is ``report.html`` in the folder of the run by default; see
+        :func:`osan.report.write_run_page`.
+        """
+        from osan.report.run_page import write_run_page
+
+        return write_run_page(self, None if out is None else Path(out), worst=worst, data=data)
 
     @cached_property
     def metrics(self) -> dict[str, list[float]]:

@@ -142,7 +142,9 @@ def downstream(
             options["width"],
             info.descriptor_mean,
             info.descriptor_std,
-            options.get("dropout") or 0.0,
+            (options.get("dropout") or 0.0)
+            if network.descriptor_dropout is None
+            else network.descriptor_dropout,
         )
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
     options = {name: value for name, value in options.items() if name in given or accepts(make, name)}

@@ -6,6 +6,7 @@ import csv
 import io
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,9 @@ class History(Callback):
             row["kappa"] = pl_module.kappa()
         if self.watched is not None:
             info, size = pl_module.info, pl_module.settings.training.batch_size
-            prediction = predict(pl_module, self.watched, size)
+            average = pl_module.average
+            with nullcontext() if average is None else average.used(pl_module.model):
+                prediction = predict(pl_module, self.watched, size)
             row[TEST_COLUMN] = float(score(prediction, self.watched.y, info.kind, info.metric))
         self.rows.append(row)
         if trainer.is_global_zero:

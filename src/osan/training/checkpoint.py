@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tomllib
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import torch
 from lightning.fabric.plugins import CheckpointIO
 from torch import nn
 
+from osan import toml
 from osan.data import Task
 from osan.errors import OsanError
 from osan.files import read_bytes, sealed, unsealed, write_bytes
@@ -67,7 +67,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -> None:
     """Raise if a checkpoint was made with other settings."""
-    made = validated(tomllib.loads(checkpoint["settings"]), str(path))
+    made = validated(toml.loads(checkpoint["settings"]), str(path))
     different = settings.differences(made)
     if different:
         raise OsanError(f"{path} belongs to a run with other settings: {'; '.join(different[:5])}")

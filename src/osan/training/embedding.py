@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from osan.data import FlatDataset, FlatLoader
-from osan.data.custom.molecules import Rejected
+from osan.data.custom.fragments import texts_of
+from osan.data.custom.rejected import Rejected
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.extras import optional
@@ -74,7 +76,9 @@ def _head(learner: Learner) -> nn.Module:
     return head
 
 
-def embed_table(model: Predictor, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Embedded:
+def embed_table(
+    model: Predictor, table: Table, smiles: str | Sequence[str] = "smiles", batch_size: int = 128
+) -> Embedded:
     """The embedding of every molecule of a table that was read whole."""
     places, graphs, repeated, rejected = usable_molecules(model, table, smiles)
     if graphs is None:
@@ -83,7 +87,7 @@ def embed_table(model: Predictor, table: Table, smiles: str = "smiles", batch_si
     row_of = {place: row for row, place in enumerate(places)}
     row_of |= {place: row_of[first] for place, first in repeated.items()}
     kept = sorted(row_of)
-    texts = [table.columns[smiles][place] for place in kept]
+    texts = texts_of(table, smiles, kept)
     return Embedded([table.lines[place] for place in kept], texts, rows[[row_of[p] for p in kept]], rejected)
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from osan.training import worker
 from osan.training.folder import FAILED, METRICS, RESULT, read_json, write_json
+from osan.training.processes import INTERRUPTED, LOG, start
 from osan.training.settings import Settings
 
 State = Literal["started", "running", "finished", "failed", "interrupted"]
@@ -69,7 +69,7 @@ def run_locally(
         while waiting or running:
             while waiting and len(running) < parallel and not past(deadline):
                 job = waiting.popleft()
-                running[worker.start(job.message(deadline), threads)] = job
+                running[start(job.message(deadline), threads)] = job
                 yield Event(job, "started", epochs_done(job))
             if past(deadline):
                 waiting.clear()
@@ -89,11 +89,11 @@ def concluded(job: Job, code: int) -> Event:
     epochs = epochs_done(job)
     if (job.folder / RESULT).is_file():
         return Event(job, "finished", epochs)
-    if code in (worker.INTERRUPTED, -signal.SIGINT):
+    if code in (INTERRUPTED, -signal.SIGINT):
         return Event(job, "interrupted", epochs)
     if not (job.folder / FAILED).is_file():
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        error = f"the process ended with {how} (see {worker.LOG})"
+        error = f"the process ended with {how} (see {LOG})"
         write_json(job.folder / FAILED, {"error": error})
     return Event(job, "failed", epochs, str(read_json(job.folder / FAILED).get("error", "")))
 

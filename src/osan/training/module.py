@@ -17,12 +17,14 @@ from torch.optim import Optimizer
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
+from osan import devices
 from osan.data.loader import mix_seed
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
 from osan.parts import resolve
 from osan.selection import Problem
 from osan.selection.ground import GroundSet
+from osan.training.averaging import MovingAverage
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
 from osan.training.options import share_options
 from osan.training.schedules import SCHEDULES, Moment, make_schedule, noise_factor
@@ -70,6 +72,7 @@ class Learner(LightningModule):
         self.schedule = make_schedule(training.schedule, given, shares["schedule"])
         if training.precision == "64":
             self.double()  # Lightning would restore a checkpoint first, in fewer digits
+        self.average = None if training.average is None else MovingAverage(training.average)
         # The validation metric after each epoch so far.
         self.values: list[float] = []
         self.total, self.graphs = torch.zeros(()), 0
@@ -128,7 +131,10 @@ class Learner(LightningModule):
             )
         y = y if self.scale is None else self.scale.apply(y)
         prediction = prediction.float() if prediction.dtype in _HALF else prediction
-        return losses_per_graph(prediction, y, self.info.kind, self.loss)
+        weights = self.info.class_weights
+        return losses_per_graph(
+            prediction, y, self.info.kind, self.loss, None if weights is None else weights.to(prediction)
+        )
 
     def renormalized(self, prediction: Tensor) -> Tensor:
         """Predictions in the unit of the targets."""
@@ -153,8 +159,24 @@ class Learner(LightningModule):
         self.graphs += len(losses)
         return loss
 
+    def on_train_batch_end(self, outputs: Any, batch: Data, index: int) -> None:
+        if self.average is not None:
+            self.average.update(self.model)
+
+    def on_validation_start(self) -> None:
+        if self.average is not None:
+            self.average.swap(self.model)
+
+    def on_validation_end(self) -> None:
+        """Go on with the weights of the last step; callbacks have seen the average by now."""
+        if self.average is not None:
+            self.average.swap(self.model)
+
     def on_validation_epoch_start(self) -> None:
         self.agreed = torch.zeros(2, device=self.device)
+
+    def transfer_batch_to_device(self, batch: Data, device: torch.device, dataloader_idx: int) -> Data:
+        return devices.sent(batch, device)
 
     def validation_step(self, batch: Data, index: int) -> None:
         out = self.look(batch)
@@ -168,7 +190,7 @@ class Learner(LightningModule):
         value = self.score.compute()
         self.score.reset()
         self.values.append(float(value))
-        self.log(self.monitor, value, logger=False)
+        self.log(self.monitor, devices.sent(value, self.device), logger=False)
 
     def on_train_epoch_start(self) -> None:
         seed = mix_seed(self.settings.seed, self.current_epoch)
@@ -276,6 +298,10 @@ class Learner(LightningModule):
         checkpoint["settings"] = self.settings.to_toml()
         checkpoint["data"] = self.info.fingerprint
         checkpoint["values"] = self.values
+        if self.average is not None:
+            checkpoint["average"] = self.average.state()
 
     def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         self.values = list(checkpoint.get("values", []))
+        if self.average is not None:
+            self.average.restore(checkpoint["average"], self.model)

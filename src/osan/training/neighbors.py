@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from osan.data import FlatDataset
+from osan.data.custom.fragments import smiles_columns, texts_of
 from osan.data.formats.table import read_table
 from osan.data.loading import content_of, find_path
 from osan.errors import OsanError
@@ -90,11 +91,13 @@ def neighbors_of(model: Predictor, count: int) -> Neighbors | None:
         )
     if len(task.train) < count:
         raise OsanError(f"neighbors: expected at most {len(task.train)}, the training molecules, got {count}")
-    table = read_table(Path(path), [settings.data.smiles])
-    text_of = dict(zip(table.lines, table.columns[settings.data.smiles], strict=True))
+    wanted = settings.data
+    table = read_table(Path(path), smiles_columns(wanted.smiles))
+    row_of = {line: row for row, line in enumerate(table.lines)}
 
     def texts(graphs: FlatDataset) -> list[str]:
-        return [text_of[task.lines[i]] for i in graphs.ids.tolist()]
+        rows = [row_of[task.lines[i]] for i in graphs.ids.tolist()]
+        return texts_of(table, wanted.smiles, rows, wanted.fragments)
 
     known = fingerprints(texts(task.train))
     nearest = np.array([row.max() for row in _similarities(fingerprints(texts(task.val)), known)])

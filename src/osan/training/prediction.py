@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import torch
 from torch import Tensor
 
 from osan.data import Features, FlatDataset, flatten
+from osan.data.custom.fragments import smiles_columns, texts_of
 from osan.data.custom.graphs import describe, read_flat
-from osan.data.custom.molecules import Rejected, described, read_molecules
+from osan.data.custom.molecules import described, read_molecules
+from osan.data.custom.rejected import Rejected
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
@@ -60,7 +63,8 @@ class Predicted:
 
 def takes_molecules(info: TaskInfo) -> bool:
     """Whether a model was trained on graphs with the features that the molecules of a table get."""
-    return info.vertex_features == Features(sizes=OGB_ATOM_FEATURES) and (
+    count = len(OGB_ATOM_FEATURES)
+    return info.vertex_features.sizes[:count] == OGB_ATOM_FEATURES and (
         info.edge_features in (None, Features(sizes=OGB_BOND_FEATURES))
     )
 
@@ -74,15 +78,28 @@ def check_molecules(info: TaskInfo) -> None:
         )
 
 
-def one_molecule(text: str, smiles: str = "smiles") -> Table:
+def check_columns(smiles: str | Sequence[str], info: TaskInfo) -> None:
+    """Raise unless there are as many columns of SMILES as in training."""
+    given, extra = len(smiles_columns(smiles)), info.vertex_features.sizes[len(OGB_ATOM_FEATURES) :]
+    expected = extra[0] if extra else 1
+    if given != expected:
+        raise OsanError(f"smiles: expected {expected} columns of SMILES, as in training, got {given}")
+
+
+def one_molecule(text: str, smiles: str | Sequence[str] = "smiles") -> Table:
     """A table with a single column and row, a SMILES string."""
+    if not isinstance(smiles, str):
+        raise OsanError(
+            f"molecules: expected a table with the columns {', '.join(smiles)}, for the run has several "
+            f"molecules in a row, got {text[:80]!r}"
+        )
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
 
 
 def predict_table(
     model: Predictor,
     table: Table,
-    smiles: str = "smiles",
+    smiles: str | Sequence[str] = "smiles",
     batch_size: int = 128,
     interval: Interval | None = None,
     neighbors: Neighbors | None = None,
@@ -103,9 +120,8 @@ def predict_table(
     found: dict[int, list[Cell]] = dict(zip(places, values.tolist(), strict=True))
     if neighbors is not None:
         columns = [*columns, *neighbors.columns]
-        for place, cells in zip(
-            places, neighbors.of([table.columns[smiles][p] for p in places]), strict=True
-        ):
+        texts = texts_of(table, smiles, places, model.settings.data.fragments)
+        for place, cells in zip(places, neighbors.of(texts), strict=True):
             found[place] = [*found[place], *cells]
     # A molecule that is in the table twice is predicted once and listed twice.
     found |= {place: found[first] for place, first in repeated.items()}
@@ -113,7 +129,7 @@ def predict_table(
 
 
 def usable_molecules(
-    model: Predictor, table: Table, smiles: str
+    model: Predictor, table: Table, smiles: str | Sequence[str]
 ) -> tuple[list[int], FlatDataset | None, dict[int, int], list[Rejected]]:
     """The molecules of a table that a model can look at.
 
@@ -130,20 +146,22 @@ def usable_molecules(
     """
     info, settings = model.info, model.settings
     check_molecules(info)
-    none = torch.zeros(len(table.lines), 1)
-    molecules, places, bad = read_molecules(table, smiles, none)
+    check_columns(smiles, info)
+    none, fragments = torch.zeros(len(table.lines), 1), settings.data.fragments
+    molecules, places, bad = read_molecules(table, smiles, none, fragments)
     usable, rejected = [], [each for each in bad if each.duplicate_of is None]
     for graph, place in zip(molecules, places, strict=True):
         reason = _unusable(graph.x, settings, info)
         if reason:
-            rejected.append(Rejected(table.lines[place], table.columns[smiles][place], reason))
+            text = ".".join(table.columns[name][place] for name in smiles_columns(smiles))
+            rejected.append(Rejected(table.lines[place], text, reason))
         else:
             usable.append((place, graph))
     places = [place for place, _ in usable]
     graphs = flatten([graph for _, graph in usable]) if usable else None
     if graphs is not None and settings.data.descriptors:
         # Not kept: tables to predict may be of any length.
-        numbers = described(table, smiles, places, settings.data.descriptors, keep=False)
+        numbers = described(table, smiles, places, settings.data.descriptors, keep=False, fragments=fragments)
         check_descriptors(numbers, info)
         graphs = graphs.with_tensors(descriptors=numbers)
     why = {each.line: each.reason for each in rejected}

@@ -24,7 +24,9 @@ from torchmetrics.utilities import dim_zero_cat
 from osan.errors import OsanError
 
 
-def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae") -> Tensor:
+def losses_per_graph(
+    prediction: Tensor, y: Tensor, kind: str, loss: str = "mae", weights: Tensor | None = None
+) -> Tensor:
     """One loss per graph: the mean over its targets, missing ones (NaN, class -1) left out.
 
     Parameters
@@ -36,7 +38,10 @@ def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae"
     kind
         ``"regression"``, ``"binary"`` (cross-entropy) or ``"multiclass"`` (cross-entropy).
     loss
-        Of regression: ``"mae"`` or ``"mse"``.
+        Of regression: ``"mae"``, ``"mse"``, or ``"huber"``, which is half the square of an error up to 1, and
+        its size minus 1/2 above.
+    weights
+        Of classes: see :func:`class_weights`.
 
     Examples
     --------
@@ -45,18 +50,54 @@ def losses_per_graph(prediction: Tensor, y: Tensor, kind: str, loss: str = "mae"
     tensor([2., 0.])
     """
     if kind == "multiclass":
-        return F.cross_entropy(prediction, y, ignore_index=-1, reduction="none")
+        each = F.cross_entropy(prediction, y, ignore_index=-1, reduction="none")
+        return each if weights is None else each * weights[y.clamp(min=0)]
     present = ~y.isnan()
     target = torch.where(present, y, 0.0)
     if kind == "binary":
         each = F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
+        if weights is not None:
+            each = each * torch.where(target > 0, weights[:, 1], weights[:, 0])
     elif loss == "mse":
         each = (prediction - target).square()
+    elif loss == "huber":
+        each = F.huber_loss(prediction, target, reduction="none")
     else:
         each = (prediction - target).abs()
     # Not a product with the mask: a prediction for a missing target must not matter, even if infinite.
     each = torch.where(present, each, 0.0)
     return each.sum(1) / present.sum(1).clamp(min=1)
+
+
+def class_weights(y: Tensor, kind: str, classes: int) -> Tensor:
+    """Weights by which every class counts as much as the others, and graphs count 1 on average.
+
+    With n known targets in C classes, a class of n_c has :math:`n / (C n_c)`, as scikit-learn's
+    ``class_weight="balanced"``; C counts the classes that occur, and the others have 0.
+
+    Parameters
+    ----------
+    y
+        The targets of training, shape ``[graphs, targets]``, or ``[graphs]`` for ``"multiclass"``.
+    kind, classes
+        The kind of task, and its number of classes if there are several.
+
+    Returns
+    -------
+    Tensor
+        Shape ``[targets, 2]`` for ``"binary"``, ``[classes]`` for ``"multiclass"``.
+
+    Examples
+    --------
+    >>> class_weights(torch.tensor([[1.0], [0.0], [0.0], [0.0]]), "binary", 2)
+    tensor([[0.6667, 2.0000]])
+    """
+    if kind == "multiclass":
+        counts = torch.bincount(y[y >= 0], minlength=classes).float()
+    else:
+        counts = torch.stack([(y == value).sum(0) for value in (0, 1)], dim=-1).float()
+    there = (counts > 0).sum(-1, keepdim=True).clamp(min=1)
+    return torch.where(counts > 0, counts.sum(-1, keepdim=True) / (there * counts.clamp(min=1)), 0.0)
 
 
 def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
@@ -68,6 +109,7 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
     >>> score(torch.tensor([[1.0], [4.0]]), torch.tensor([[1.0], [0.0]]), "regression", "mae")
     tensor(2., dtype=torch.float64)
     """
+    prediction, y = prediction.cpu(), y.cpu()  # not every device has float64
     if kind == "multiclass":
         present = y >= 0
         if not bool(present.any()):

@@ -23,7 +23,7 @@ from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
 from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain
-from osan.words import Deleted, Kind, MetricName
+from osan.words import Deleted, Fragments, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in(NOISES)]
@@ -47,10 +47,12 @@ class DataSettings(Section):
     custom data also the file of a split, or a column of the table. ``fold = "seed"`` tests fold ``seed % 10``
     of the split with seed ``seed // 10``, so runs 0 to 49 are five times ten folds (with N folds, N for 10).
     ``limit`` keeps that many graphs of each split, for a first look.
-    ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
-    Both networks see them beside the vertex features. ``descriptors`` are numbers of whole molecules, such as
-    ``["rdkit2d", "morgan"]`` or columns of the table: see :mod:`osan.data.descriptors`. The network sees them
-    beside its pooled features.
+
+    ``smiles`` is the column of SMILES, or a list of several, and ``fragments`` says what is kept of salts and
+    mixtures. ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see
+    :func:`osan.data.encode`. Both networks see them beside the vertex features. ``descriptors`` are numbers
+    of whole molecules, such as ``["rdkit2d", "morgan"]`` or columns of the table: see
+    :mod:`osan.data.descriptors`. The network sees them beside its pooled features.
     """
 
     dataset: str = "planted-motif"
@@ -61,7 +63,8 @@ class DataSettings(Section):
     options: dict[str, Any] = {}
     metric: MetricName | None = None
     kind: Kind = "regression"
-    smiles: str = "smiles"
+    smiles: str | list[str] = "smiles"
+    fragments: Fragments = "keep"
     targets: list[str] = []
     labels: str | None = None
     limit: int | None = Field(default=None, ge=1)
@@ -175,7 +178,8 @@ class NetworkSettings(Section):
     where it differs from the text. What is not set is as in the paper. Without ``like`` the sizes are those
     of the architecture if it has defaults, otherwise width 64 and 4 layers; the rest is GINE (GIN if edges
     have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
-    :func:`~osan.training.run.train`.
+    :func:`~osan.training.run.train`. ``descriptor_dropout`` is the share of descriptors that a training step
+    does not see; ``dropout`` by default.
     """
 
     architecture: Annotated[str, name_in({**ARCHITECTURES, CUSTOM: None})] = "osan"
@@ -188,6 +192,7 @@ class NetworkSettings(Section):
     between: int | None = Field(default=None, ge=0, le=1000)
     head: int | None = Field(default=None, ge=1, le=1000)
     dropout: float | None = Field(default=None, ge=0, lt=1)
+    descriptor_dropout: float | None = Field(default=None, ge=0, lt=1)
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"
@@ -207,6 +212,12 @@ class TrainingSettings(Section):
     network by ``decay`` at each of the ``milestones`` (epochs), or every ``decay_every`` epochs; the others
     apply to both networks. ``warmup`` is a number of epochs. ``options`` holds further keyword arguments:
     each goes to the optimizer or the schedule, whichever takes it.
+
+    ``loss`` is that of regression; ``"auto"`` is ``"mse"`` if the metric is ``rmse``, else ``"mae"``. Targets
+    are standardized where the task says so. With ``balance`` every class counts as much as the others; the
+    metric may gain, but probabilities no longer follow how frequent classes are. ``average`` keeps an
+    exponential moving average of the weights with this decay per step, and validates, keeps and tests it in
+    place of the weights of the last step.
 
     With ``patience`` training ends once the validation metric has not improved for that many epochs, but not
     before ``min_epochs``. It also ends when the metric is perfect, since no later epoch would be kept.
@@ -230,7 +241,9 @@ class TrainingSettings(Section):
     decay_every: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = {}
     precision: Annotated[Literal["32", "64", "bf16-mixed"], AS_TEXT] = "32"
-    loss: Literal["auto", "mae", "mse"] = "auto"
+    loss: Literal["auto", "mae", "mse", "huber"] = "auto"
+    balance: bool = False
+    average: float | None = Field(default=None, gt=0, lt=1)
     watch_test: bool = False
 
     @model_validator(mode="after")
@@ -256,7 +269,7 @@ class MachineSettings(Section):
     equal whatever the weights are computed once where that pays. Results differ by rounding only.
     """
 
-    accelerator: Literal["auto", "cpu", "gpu"] = "auto"
+    accelerator: Literal["auto", "cpu", "gpu", "mps"] = "auto"
     devices: int = Field(default=1, ge=1, le=_MOST)
     nodes: int = Field(default=1, ge=1, le=_MOST)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
@@ -289,6 +302,12 @@ class Settings(Section):
     network: NetworkSettings = NetworkSettings()
     training: TrainingSettings = TrainingSettings()
     machine: MachineSettings = MachineSettings()
+
+    @model_validator(mode="after")
+    def _precision_of_the_device(self) -> Settings:
+        if self.machine.accelerator == "mps" and self.training.precision == "64":
+            raise ValueError("precision: expected '32' with machine.accelerator = 'mps', got '64'")
+        return self
 
     def to_toml(self) -> str:
         """All settings as TOML; what is ``None`` is left out."""

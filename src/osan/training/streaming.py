@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -15,7 +15,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from osan.data.custom.molecules import rejected_text
+from osan.data.custom.fragments import smiles_columns
+from osan.data.custom.rejected import rejected_text
 from osan.data.descriptors import table_columns
 from osan.data.formats.cells import csv_text
 from osan.data.formats.chunks import table_chunks
@@ -53,7 +54,7 @@ class Told:
 def predict_file(
     run: Path,
     path: Path,
-    smiles: str,
+    smiles: str | Sequence[str],
     out: Path,
     rejected: Path,
     *,
@@ -73,7 +74,7 @@ def predict_file(
     Parameters
     ----------
     run, path, smiles
-        The folder of a finished run, the table, and its column of SMILES.
+        The folder of a finished run, the table, and its column (or columns) of SMILES.
     out, rejected
         Where predictions and rejected rows go. The latter is written if there are some, or were before.
     processes
@@ -126,7 +127,7 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def _identity(run: Path, path: Path, smiles: str, raw: bool, more: More, rows: int) -> str:
+def _identity(run: Path, path: Path, smiles: str | Sequence[str], raw: bool, more: More, rows: int) -> str:
     """Tells apart calls that do not give the same files."""
     try:
         status = path.stat()
@@ -134,7 +135,16 @@ def _identity(run: Path, path: Path, smiles: str, raw: bool, more: More, rows: i
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
     places = [place / WEIGHTS for place in model_folders(run)]
     weights = [hashlib.sha256(read_bytes(place)).hexdigest() for place in places if place.is_file()]
-    known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, more, rows)
+    known = (
+        str(path.resolve()),
+        status.st_size,
+        status.st_mtime_ns,
+        weights,
+        smiles_columns(smiles),
+        raw,
+        more,
+        rows,
+    )
     return hashlib.sha256(repr(known).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -164,7 +174,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _predictions(
-    run: Path, chunks: Iterator[Table], smiles: str, processes: int, more: More
+    run: Path, chunks: Iterator[Table], smiles: str | Sequence[str], processes: int, more: More
 ) -> Iterator[Predicted]:
     """The predictions of each part of a table, in order."""
     if processes == 1:
@@ -212,17 +222,17 @@ def _load(run: Path, more: More) -> None:
     _of_this_process.append(_loaded(run, more))
 
 
-def _predict(chunk: Table, smiles: str) -> Predicted:
+def _predict(chunk: Table, smiles: str | Sequence[str]) -> Predicted:
     model, beside = _of_this_process[0]
     return predict_table(model, chunk, smiles, **beside)
 
 
-def _columns(run: Path, smiles: str) -> list[str]:
+def _columns(run: Path, smiles: str | Sequence[str]) -> list[str]:
     """The columns that predictions need."""
-    return [smiles, *table_columns(settings_of(run).data.descriptors)]
+    return [*smiles_columns(smiles), *table_columns(settings_of(run).data.descriptors)]
 
 
-def _nothing(run: Path, path: Path, smiles: str, more: More) -> Predicted:
+def _nothing(run: Path, path: Path, smiles: str | Sequence[str], more: More) -> Predicted:
     """The predictions of a table without rows: its header."""
     from osan.data.formats.table import read_table
 

@@ -19,6 +19,7 @@ from osan.data.loading import content_of, find_path
 from osan.data.metrics import metric_words, metrics_for
 from osan.data.splits import FOLDS, num_folds
 from osan.errors import OsanError
+from osan.training.scores import class_weights
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
 
@@ -75,6 +76,8 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
         chosen |= {"labels": wanted.labels, "kind": wanted.kind}
         if content_of(path) == "table":
             chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
+    if wanted.fragments != "keep":
+        chosen["fragments"] = wanted.fragments
     if wanted.descriptors:
         chosen["descriptors"] = wanted.descriptors
     for option in chosen.keys() & wanted.options.keys():
@@ -119,7 +122,8 @@ class TaskInfo:
     ``degrees`` is the histogram of degrees of the training graphs and ``num_ranks`` the largest number of
     vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
     have no names. ``descriptors`` is their number of columns, of which the first have ``descriptor_mean`` and
-    ``descriptor_std``. ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a
+    ``descriptor_std``. ``balance`` holds the weights of classes, empty if they do not count alike.
+    ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a
     file of graphs, ``split`` describes how the graphs were split.
     """
 
@@ -142,6 +146,7 @@ class TaskInfo:
     descriptors: int = 0
     descriptor_mean: tuple[float, ...] = ()
     descriptor_std: tuple[float, ...] = ()
+    balance: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -175,12 +180,21 @@ class TaskInfo:
             descriptors=numbers.size(1),
             descriptor_mean=center,
             descriptor_std=spread,
+            balance=_balance(task) if settings.training.balance else (),
         )
 
     @property
     def normalization(self) -> Normalization | None:
         """The statistics of the training targets."""
         return Normalization(torch.tensor(self.mean), torch.tensor(self.std)) if self.mean else None
+
+    @property
+    def class_weights(self) -> Tensor | None:
+        """The weights of classes; see :func:`osan.training.scores.class_weights`."""
+        if not self.balance:
+            return None
+        weights = torch.tensor(self.balance)
+        return weights if self.kind == "multiclass" else weights.view(-1, 2)
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -210,6 +224,12 @@ class TaskInfo:
 
 
 _INFO = TypeAdapter(TaskInfo)
+
+
+def _balance(task: Task) -> tuple[float, ...]:
+    if task.kind == "regression":
+        raise OsanError("training.balance: expected classes to balance, got regression")
+    return tuple(class_weights(task.train.y, task.kind, task.num_targets).flatten().tolist())
 
 
 def degree_histogram(task: Task) -> tuple[int, ...]:

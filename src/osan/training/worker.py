@@ -1,7 +1,8 @@
 """One run in a separate process, which a sweep or an ensemble starts, here or on a node of a cluster.
 
 The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
-input is closed: killing a sweep ends its runs, and no two processes write to one folder.
+input is closed: killing a sweep ends its runs, and no two processes write to one folder. It listens before
+it imports torch, which takes seconds.
 """
 
 from __future__ import annotations
@@ -9,65 +10,28 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from osan import interrupts
 from osan.errors import OsanError, one_line
 from osan.locks import locked
-from osan.training.folder import FAILED, write_json
-from osan.training.settings import Settings, validated
+from osan.training.processes import FAILURE, FINISHED, INTERRUPTED
 
-FINISHED, FAILURE, INTERRUPTED = 0, 3, 130
-LOG = "log.txt"
+if TYPE_CHECKING:
+    from osan.training.settings import Settings
+
 # How many seconds to wait for a process that is just ending.
 _PATIENCE = 60.0
 
 
-def start(message: Mapping[str, Any], threads: int) -> subprocess.Popen[bytes]:
-    """Start a process for one run.
-
-    Parameters
-    ----------
-    message
-        ``settings`` (a nested mapping) and ``folder``; ``data``, the folder of raw files, and ``seconds``,
-        the time limit, may be ``None``.
-    threads
-        The number of threads of torch and numba in the process.
-    """
-    folder = Path(message["folder"])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        log = (folder / LOG).open("ab")
-    except OSError as error:
-        raise OsanError(f"run folder {folder}: cannot be written: {error.strerror or error}") from error
-    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    environment = {**os.environ, **dict.fromkeys(names, str(threads))}
-    with log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "osan.training.worker"],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            # Ctrl-C reaches only the sweep, which then ends its runs.
-            start_new_session=True,
-        )
-    assert process.stdin is not None  # a pipe, for the type checker
-    with suppress(BrokenPipeError):  # already dead, as its exit code will show
-        process.stdin.write(json.dumps(dict(message)).encode() + b"\n")
-        process.stdin.flush()
-    return process
-
-
 def run(settings: Settings, folder: Path, data: Path | None = None) -> int:
     """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
+    from osan.training.folder import FAILED, write_json
     from osan.training.run import train
 
     try:
@@ -106,8 +70,16 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
         threading.Thread(target=_interrupt_after, args=(message["seconds"],), daemon=True).start()
-    data = None if message.get("data") is None else Path(message["data"])
-    sys.exit(run(validated(message["settings"]), Path(message["folder"]), data))
+    try:
+        from osan.training.settings import validated
+
+        data = None if message.get("data") is None else Path(message["data"])
+        code = run(validated(message["settings"]), Path(message["folder"]), data)
+    except BaseException as error:
+        if not interrupts.caused(error):  # imports wrap it
+            raise
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def _interrupt_after(seconds: float, pause: float = 10.0) -> None:

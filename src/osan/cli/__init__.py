@@ -30,6 +30,7 @@ from osan.cli import (
     table,
     theory,
     train,
+    tune,
     wl,
     wl_enough,
     wl_explain,
@@ -63,6 +64,7 @@ app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)
 app.command()(brec.brec)
 app.command()(train.train)
+app.command()(tune.tune)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)
 app.command()(embed.embed)

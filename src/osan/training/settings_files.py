@@ -122,4 +122,6 @@ def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             unset = value.strip().lower() == "none" and key.strip() not in _NAMED_NONE
             changes[key.strip()] = None if unset else value.strip()
+        except ValueError:  # Python reads no integers of thousands of digits
+            raise OsanError(f"{key.strip()}: expected a number with fewer digits, got {len(value)}") from None
     return changes

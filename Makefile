@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # The CPU build is taken when this very version is asked for first.
 TORCH := torch==2.13.0
 
-.PHONY: run test test-lowest lint types contracts bench fuzz kills docs clean
+.PHONY: run test test-lowest wheel-test lint types contracts bench fuzz kills docs clean
 
 $(VENV)/.core: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,13 +27,17 @@ run: $(VENV)/.core  ## install, then train six networks on generated graphs and 
 test: $(VENV)/.test  ## install the test extras and run every test
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
-# The same tests with the lowest version of every dependency that pyproject.toml allows.
+# The same tests with the lowest version of every dependency that pyproject.toml allows, torch included. PyPI has
+# it with CUDA; PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu finds the smaller build for the CPU.
+LOWEST_PYTHON ?= python3.10
 test-lowest:
-	$(PYTHON) -m venv .venv-lowest
-	$(PYTHON) scripts/lowest.py > .venv-lowest/constraints.txt
-	.venv-lowest/bin/pip install --quiet --disable-pip-version-check $(TORCH)
+	$(LOWEST_PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python scripts/lowest.py > .venv-lowest/constraints.txt
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c .venv-lowest/constraints.txt -e '.[test]'
 	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 --dist worksteal
+
+wheel-test:  ## the wheel in an empty environment: README, demo, theory, explorer
+	$(PYTHON) scripts/wheel_test.py $(TORCH)
 
 bench: $(VENV)/.test  ## every benchmark; the real data is read from OSAN_DATA
 	for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

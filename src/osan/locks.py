@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import IO
 
@@ -102,7 +102,7 @@ def _take_file(folder: Path, doing: str) -> None:
 
 
 def _me() -> dict[str, object]:
-    since = datetime.now(UTC).isoformat(timespec="seconds")
+    since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return {"host": platform.node(), "pid": os.getpid(), "since": since}
 
 

@@ -12,7 +12,10 @@ from pages import DOCS, ROOT, blocks, run, text_of
 # Pages whose blocks need no files. Those of index.md train, and make their own.
 PAGES = [
     ROOT / "README.md",
-    *(DOCS / name for name in ("theory.md", "brec.md", "networks.md", "selection.md", "sharing.md")),
+    *(
+        DOCS / name
+        for name in ("theory.md", "brec.md", "networks.md", "selection.md", "estimators.md", "sharing.md")
+    ),
 ]
 
 

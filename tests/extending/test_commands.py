@@ -3,10 +3,11 @@
 import csv
 import json
 import re
-import tomllib
 
 import pytest
 from safetensors.torch import load_file
+
+from osan import toml
 
 TINY = {
     "network.width": 8,
@@ -86,11 +87,11 @@ def test_a_killed_run_is_resumed_to_the_same_end(osan, part):
     osan("train", "--resume", killed, "--quiet")
     assert outcome(killed) == outcome(whole)
     # The settings that the run keeps name the part as the user did.
-    stored = tomllib.loads((whole / "settings.toml").read_text())
+    stored = toml.loads((whole / "settings.toml").read_text())
     assert stored["selection"]["policy"] == policy
     for key, value in changes.items():
         section, name = key.split(".")
-        assert stored[section][name] == (tomllib.loads(f"x={value}")["x"] if "{" in value else value)
+        assert stored[section][name] == (toml.loads(f"x={value}")["x"] if "{" in value else value)
 
 
 def test_all_parts_in_one_run_that_is_killed_twice(osan):

@@ -222,14 +222,14 @@ def refine_tuples(graphs: list[Graph], test: WLTest, rounds: int | None):  # typ
     def signature(colors, key):  # type: ignore[no-untyped-def]
         i, *t = key
         n = graphs[i].num_vertices
-        replaced = [[colors[i, *t[:j], w, *t[j + 1 :]] for j in range(test.k)] for w in range(n)]
+        replaced = [[colors[(i, *t[:j], w, *t[j + 1 :])] for j in range(test.k)] for w in range(n)]
         if test.oblivious:
             return tuple(multiset(row[j] for row in replaced) for j in range(test.k))
         return multiset(tuple(row) for row in replaced)
 
     colors, done = run(start, signature, rounds)
     verdicts = [
-        multiset(colors[i, *((v,) * test.k)] for v in range(graph.num_vertices))
+        multiset(colors[(i, *((v,) * test.k))] for v in range(graph.num_vertices))
         for i, graph in enumerate(graphs)
     ]
     return colors, verdicts, done

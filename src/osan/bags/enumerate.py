@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from osan import devices
 from osan.bags.layout import Layout, ragged, starts
 from osan.errors import OsanError
 from osan.memory import require_free
@@ -111,7 +112,7 @@ def num_tuples(sizes: Tensor, k: int, *, repeats: bool = True) -> Tensor:
     (tensor([25.,  1.], dtype=torch.float64), tensor([20.,  0.], dtype=torch.float64))
     """
     check_size("k", k)
-    n = sizes.double()
+    n = sizes.to(devices.widest(sizes.device))
     if repeats:
         return n**k
     falling = torch.lgamma(n + 1) - torch.lgamma((n - k).clamp(min=0) + 1)
@@ -127,7 +128,7 @@ def num_subsets(sizes: Tensor, k: int) -> Tensor:
     tensor([10.,  3.,  1.], dtype=torch.float64)
     """
     check_size("k", k)
-    n = sizes.double()
+    n = sizes.to(devices.widest(sizes.device))
     chosen = n.clamp(max=k)
     return (torch.lgamma(n + 1) - torch.lgamma(chosen + 1) - torch.lgamma(n - chosen + 1)).exp().round()
 

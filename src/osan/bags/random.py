@@ -7,13 +7,15 @@ are drawn without replacement, and a graph that has fewer of them gives them all
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import cast
 
 import torch
 from torch import Generator, Tensor
 from torch_geometric.data import Data
 
+from osan import devices
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, with_whole_graph
 from osan.bags.builders import edge_bag, edge_blocks, ego_bag, vertex_bag
@@ -60,8 +62,8 @@ def random_tuples(
     layout = layout_of(batch)
 
     def draw(graph: Tensor) -> Tensor:
-        uniform = torch.rand((graph.numel(), k), generator=generator, dtype=torch.double).to(layout.device)
-        return layout.first[graph, None] + (uniform * layout.sizes[graph, None]).long()
+        sizes = layout.sizes[graph, None].expand(-1, k)
+        return layout.first[graph, None] + _below(sizes, generator)
 
     def every(graphs: Tensor) -> tuple[Tensor, Tensor]:
         return tuples_of(layout.sizes[graphs], layout.first[graphs], k)
@@ -101,7 +103,7 @@ def random_subsets(
     bag = vertex_bag(layout, rows, graph, operation, deleted=deleted)
     if ordered:
         member = bag.mark if operation == "mark" else bag.weight
-        keys = torch.rand(bag.num_copies, generator=generator, dtype=torch.double).to(layout.device)
+        keys = _uniform((bag.num_copies,), generator, layout.device)
         keys = keys if member is None else torch.where(member != 0, keys, math.inf)
         if deleted == "isolated" and operation != "mark":
             raise OsanError("deleted: expected 'masked' or 'unpooled' for ordered subgraphs, got 'isolated'")
@@ -198,7 +200,7 @@ def random_trees(
     def draw(graph: Tensor) -> Tensor:
         edge, owner = ragged(first[graph], sizes[graph])
         shift = (starts(layout.sizes[graph]) - layout.first[graph])[owner]
-        weights = torch.rand(edge.numel(), generator=generator, dtype=torch.double).to(layout.device)
+        weights = _uniform((edge.numel(),), generator, layout.device)
         source, target = ends[:, edge] + shift
         chosen = maximum_spanning_forest(source, target, weights, int(layout.sizes[graph].sum()))
         edge, owner = edge[chosen], owner[chosen]
@@ -208,7 +210,7 @@ def random_trees(
         rows[owner, place] = edge
         return rows
 
-    possible = torch.full((layout.num_graphs,), math.inf, device=layout.device, dtype=torch.double)
+    possible = layout.sizes.new_full((layout.num_graphs,), math.inf, dtype=devices.widest(layout.device))
     rows, graph = _draw_distinct(draw, possible, m) if distinct else _sample(draw, possible, m)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
 
@@ -260,8 +262,7 @@ def _sample_subsets(
         # c are the sorted places of those already taken.
         left, rows = sizes.index_select(0, block), block.new_empty((block.numel(), 0))
         for taken in range(filled_columns(sizes, k)):
-            uniform = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(sizes.device)
-            place = (uniform * (left - taken if taken else left)).long()
+            place = _below(left - taken if taken else left, generator)
             if taken:
                 shifted = rows - torch.arange(taken, device=sizes.device)
                 place = place + (shifted <= place[:, None]).sum(dim=1)
@@ -279,6 +280,18 @@ def _sample_subsets(
     check_size("m", m)
     block = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(m)
     return draw(block), block
+
+
+def _uniform(shape: Sequence[int], generator: Generator | None, device: torch.device) -> Tensor:
+    """Uniform numbers of the CPU's generator, so that every device gets the same."""
+    numbers = torch.rand(shape, generator=generator, dtype=torch.double)
+    return cast(Tensor, devices.sent(numbers, device))
+
+
+def _below(sizes: Tensor, generator: Generator | None) -> Tensor:
+    """A random integer from 0 to n - 1 for each n."""
+    place = (_uniform(sizes.shape, generator, sizes.device) * sizes).long()
+    return torch.minimum(place, sizes - 1)  # float32 may round up to n
 
 
 def _sample(draw: Callable[[Tensor], Tensor], possible: Tensor, m: int) -> tuple[Tensor, Tensor]:
@@ -304,7 +317,7 @@ def _sample_distinct(
     few = possible <= 2 * m
     listed = few.nonzero().flatten()
     rows, block = every(listed)
-    keys = torch.rand(block.numel(), generator=generator, dtype=torch.double).to(possible.device)
+    keys = _uniform((block.numel(),), generator, possible.device)
     chosen = _places(block, keys, listed.numel()) < m
     drawn, drawn_block = _draw_distinct(draw, torch.where(few, 0, possible), m)
     block = torch.cat((listed[block[chosen]], drawn_block))

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,7 +32,7 @@ MaxMemory = Annotated[
 ]
 
 
-class Format(StrEnum):
+class Format(str, Enum):
     """The formats of a table."""
 
     text = "text"
@@ -61,6 +61,15 @@ def flag(name: str, option: str) -> Iterator[None]:
         if not text.startswith(f"{name}:"):
             raise
         raise type(error)(option + text.removeprefix(name)) from None
+
+
+def one_or_many(values: list[str] | None) -> str | list[str] | None:
+    """The value of an option that may be repeated: one as it is, several as a list.
+
+    >>> one_or_many(["a"]), one_or_many(["a", "b"]), one_or_many(None)
+    ('a', ['a', 'b'], None)
+    """
+    return values[0] if values and len(values) == 1 else values or None
 
 
 def memory_limit(text: str | None) -> int | None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Literal, Unpack
+from typing import Literal
 
 from torch import Generator
 from torch.nn import Module
+from typing_extensions import Unpack
 
 from osan import bags
 from osan.errors import OsanError

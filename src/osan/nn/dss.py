@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Module, ModuleList
 from torch_geometric.data import Data
+from typing_extensions import Unpack
 
 from osan.bags import SubgraphBag, share, whole_graphs
 from osan.bags.build import thinned

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
 
 import torch
 from torch import Tensor
 from torch.nn import Module, ModuleList
 from torch_geometric.data import Data
+from typing_extensions import Unpack
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Unpack, cast
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor
 from torch.nn import Module
 from torch_geometric.data import Data
+from typing_extensions import Unpack
 
 from osan.bags import SubgraphBag
 from osan.bags.layout import graph_index

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, Unpack, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, TypedDict, TypeVar, get_args, get_origin, get_type_hints
 
 from torch import Tensor
 from torch.nn import Module
+from typing_extensions import Unpack
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
+from osan import devices
 from osan.bags.layout import graph_index
 from osan.data.centralities import score
 from osan.errors import OsanError
@@ -56,8 +57,9 @@ class CentralityWeigher(nn.Module):
         values = getattr(batch, "score", None)
         if values is None:
             values = score(batch.edge_index.cpu(), graph_pointers(batch), self.name)
-            values = values.to(batch.edge_index.device)
-        weights = standardized(torch.log1p(values.double().flatten()), *graph_index(batch))
+            values = devices.sent(values, batch.edge_index.device)
+        exact = values.to(devices.widest(values.device)).flatten()
+        weights = standardized(torch.log1p(exact), *graph_index(batch))
         if self.edges:
             weights = weights[batch.edge_index].sum(0)
         return weights.to(torch.get_default_dtype())[:, None].expand(-1, self.columns)

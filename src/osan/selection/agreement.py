@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from osan import devices
 from osan.errors import OsanError
 from osan.selection.ground import GroundSet
 
@@ -46,7 +47,8 @@ def agreement(choices: Sequence[Tensor], ground: GroundSet) -> tuple[Tensor, Ten
     """
     if len(choices) < 2:
         raise OsanError(f"choices: expected at least 2 samples, got {len(choices)}")
-    chosen = torch.stack([ground.gather((choice != 0).double()) for choice in choices])
+    exact = devices.widest(ground.sizes.device)
+    chosen = torch.stack([ground.gather((choice != 0).to(exact)) for choice in choices])
     sizes = torch.stack([ground.sum_per_graph(each) for each in chosen])
     times, total = chosen.sum(0), sizes.sum(0)
     # Over pairs, the sum of products is half of (square of the sum - sum of squares).

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from osan import devices
 from osan.errors import OsanError
 from osan.parts import resolve
 from osan.selection.problem import Problem
@@ -71,8 +72,9 @@ class SumOfGamma:
         return problem
 
     def __call__(self, problem: Problem, weights: Tensor, uniform: Uniform) -> Tensor:
-        chosen = self.check(problem).keep[problem.ground.graph].clamp(min=1).unsqueeze(1).double()
-        noise = torch.full_like(weights, -math.log(self.terms), dtype=torch.float64)
+        chosen = self.check(problem).keep[problem.ground.graph].clamp(min=1).unsqueeze(1)
+        chosen = chosen.to(devices.widest(weights.device))
+        noise = torch.full_like(weights, -math.log(self.terms), dtype=chosen.dtype)
         for term in range(1, self.terms + 1):
             first = (term - 1) * (3 * _TRIES + 1)
             parts = [uniform(first + part) for part in range(3 * _TRIES + 1)]

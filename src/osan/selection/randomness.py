@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan import devices
 from osan.bags.layout import graph_index
 from osan.errors import OsanError
 from osan.selection.ground import GroundSet
@@ -72,7 +73,7 @@ class Randomness:
         else:
             graphs, device = graph_index(batch)[1], batch.edge_index.device
         if seed is None:
-            key = torch.randint(2**62, (), device=device)
+            key = torch.randint(2**62, ()).to(device)
         else:
             key = torch.tensor(seed, dtype=torch.long, device=device)
         graph_id = getattr(batch, "graph_id", None)
@@ -93,7 +94,9 @@ class Randomness:
         return replace(self, channel=channel)
 
     def uniform(self, ground: GroundSet, channels: int, purpose: int, draw: int = 0, part: int = 0) -> Tensor:
-        """Float64 numbers strictly between 0 and 1, of shape ``[elements, channels]``.
+        """Numbers strictly between 0 and 1, of shape ``[elements, channels]``.
+
+        In float64; Apple's GPUs get the first 23 bits of the same numbers in float32.
 
         Parameters
         ----------
@@ -120,8 +123,10 @@ class Randomness:
         key = _mix(key[ground.graph] + _GOLDEN * (ground.position + 1))
         channel = torch.arange(self.channel + 1, self.channel + channels + 1, device=key.device)
         bits = _mix(key.unsqueeze(1) + _GOLDEN * channel)
-        # 52 bits and half a step, so that neither 0 nor 1 is reached after rounding.
-        return (_shift(bits, 12).double() + 0.5) * 2.0**-52
+        # As many bits as fit and half a step, so that neither 0 nor 1 is reached after rounding.
+        exact = devices.widest(bits.device)
+        kept = 52 if exact == torch.float64 else 23
+        return (_shift(bits, 64 - kept).to(exact) + 0.5) * 2.0**-kept
 
 
 def _counter(number: int) -> int:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import softmax
 
+from osan import devices
 from osan.bags import straight_through
 from osan.errors import OsanError
 from osan.selection.estimator import Draw, Estimator, Reduction, perturbed, require_subset, tie_of
@@ -45,7 +46,7 @@ class SIMPLE(Estimator):
         subset = require_subset("SIMPLE", problem, ordered=False)
         if noise.silent and not self.training:
             return Draw(problem.solve(weights.detach(), tie_of(problem, weights, randomness)))
-        exact = without_masks(weights.double(), subset.ground)
+        exact = without_masks(weights.to(devices.widest(weights.device)), subset.ground)
         uniform = tie_of(problem, weights, randomness)
         theta = -exact if subset.deletes else exact
         taken = drawn(theta, uniform, subset.ground, subset.changed, subset.largest).to(weights.dtype)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from osan import devices
 from osan.bags.choice import inclusion
 from osan.selection.estimator import Draw
 from osan.selection.randomness import BAR, Randomness
@@ -114,6 +115,6 @@ def unbarred(problem: SubsetProblem, share: float, count: int, randomness: Rando
     """
     ground = problem.ground
     spare = (ground.sizes - count * problem.changed).clamp(min=0)
-    number = torch.minimum((share * ground.sizes.double()).long(), spare)
+    number = torch.minimum((share * ground.sizes.to(devices.widest(ground.sizes.device))).long(), spare)
     order = randomness.uniform(ground, 1, BAR)
     return (ranks(order, order, ground) >= number[ground.graph].unsqueeze(1)).squeeze(1)

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from osan import devices
 from osan.bags import straight_through
 from osan.errors import OsanError
-from osan.selection import devices
 from osan.selection import subset_kernels as kernels
 from osan.selection.ground import GroundSet
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan import devices
 from osan.bags import SubgraphBag, all_edges, all_subsets
 from osan.errors import OsanError
-from osan.selection import devices
 from osan.selection.ground import GroundSet
 from osan.selection.problem import Problem, not_enumerable
 from osan.selection.rank_kernels import ranks_of_parts

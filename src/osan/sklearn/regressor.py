@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from torch import Tensor
+from typing_extensions import Self
 
 from osan.errors import OsanError
 from osan.sklearn.base import Estimator
@@ -19,7 +20,8 @@ class OSANRegressor(RegressorMixin, Estimator):
     """A network on molecules or graphs that predicts numbers, as a scikit-learn estimator.
 
     By default it is that of ``osan train your.csv``: the whole graph and two marks, chosen by centrality and
-    what is learned beside it. A share of the rows is held out; the best epoch on them is kept.
+    what is learned beside it, and descriptors of SMILES. A share of the rows is held out; the best epoch on
+    them is kept.
 
     Parameters
     ----------

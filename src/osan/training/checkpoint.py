@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tomllib
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ import torch
 from lightning.fabric.plugins import CheckpointIO
 from torch import nn
 
+from osan import toml
 from osan.data import Task
 from osan.errors import OsanError
 from osan.files import read_bytes, sealed, unsealed, write_bytes
@@ -68,7 +68,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -> None:
     """Raise if a checkpoint was made with other settings."""
     try:
-        tree = tomllib.loads(checkpoint["settings"])
+        tree = toml.loads(checkpoint["settings"])
     except (TypeError, AttributeError, ValueError, RecursionError) as error:
         raise OsanError(
             f"{path}: not a checkpoint of osan ({error}); move it away to train again from the start"

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from osan.data import FlatDataset, FlatLoader
+from osan.devices import sent
 from osan.selection import Noise, agreement
 from osan.training.members import Predictor, joined, members_of, votes
 from osan.training.module import Learner
@@ -55,7 +56,7 @@ def predict(
     for learner in members_of(model):
         device = next(learner.model.parameters()).device
         with evaluating(learner, samples, noise):
-            parts = [learner(batch.to(device)).cpu() for batch in FlatLoader(graphs, batch_size)]
+            parts = [learner(sent(batch, device)).cpu() for batch in FlatLoader(graphs, batch_size)]
         each.append(torch.cat(parts))
     return joined(torch.stack(each), model.info.kind, votes(model))
 
@@ -81,7 +82,7 @@ def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     whole, parts = [], []
     with evaluating(learner):
         for batch in FlatLoader(graphs, batch_size):
-            out = learner.look(batch.to(device))
+            out = learner.look(sent(batch, device))
             whole.append(learner.renormalized(out.prediction).cpu())
             parts.append(learner.renormalized(torch.stack(out.each)).cpu())
     return torch.cat(whole), torch.cat(parts, dim=1)
@@ -107,7 +108,7 @@ def sample_agreement(
     excess = most = 0.0
     with evaluating(learner, noise=noise):
         for batch in FlatLoader(graphs, batch_size):
-            _, selected = model.draw(batch.to(device), samples)
+            _, selected = model.draw(sent(batch, device), samples)
             parts = agreement([one.touched for one in selected], selected[0].problem.ground)
             excess, most = excess + parts[0].sum().item(), most + parts[1].sum().item()
     return excess / most if most > 0 else None
@@ -153,7 +154,7 @@ def inference_seconds(learner: Learner, graphs: FlatDataset, batch_size: int) ->
             start = time.perf_counter()
             total = torch.zeros((), device=device)
             for batch in FlatLoader(graphs, batch_size):
-                moved = batch.to(device)
+                moved = sent(batch, device)
                 total += learner.losses(learner.look(moved).prediction, moved.y).sum()
             total.item()  # waits for the device
             times.append(round(time.perf_counter() - start, 6))

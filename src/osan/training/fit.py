@@ -81,7 +81,7 @@ def fit(
     name = f"{learner.settings.name or 'run'}/seed-{learner.settings.seed}"
     with _quiet():
         trainer = Trainer(
-            accelerator=machine.accelerator,
+            accelerator=_accelerator(learner.settings),
             devices=machine.devices,
             num_nodes=machine.nodes,
             strategy=_strategy(learner.settings),
@@ -111,7 +111,8 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
     validation = share(task.val, training.batch_size)
     handler = signal.getsignal(signal.SIGINT)
     try:
-        _remember(learner, task)
+        if trainer.strategy.root_device.type == "cpu":
+            _remember(learner, task)
         trainer.fit(learner, batches, validation, ckpt_path=checkpoint, weights_only=True)
     except SystemExit as error:
         # What Lightning makes of Ctrl-C.
@@ -127,8 +128,7 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
 def _remember(learner: Learner, task: Task) -> None:
     """Find the classes of bags that do not change once, if they are used often enough to pay."""
     settings, model = learner.settings, learner.model
-    on_cpu = settings.machine.accelerator == "cpu" or not torch.cuda.is_available()
-    if not hasattr(model, "cache") or settings.machine.sharing == "off" or not on_cpu:
+    if not hasattr(model, "cache") or settings.machine.sharing == "off":
         return
     if settings.training.epochs < WORTH_IT:
         return
@@ -136,6 +136,13 @@ def _remember(learner: Learner, task: Task) -> None:
     if task.val.tensors is graphs.tensors:
         graphs = graphs.subset(torch.cat((graphs.ids, task.val.ids)))
     remember(model, graphs)
+
+
+def _accelerator(settings: Settings) -> str:
+    """What Lightning is asked for: "auto" with double precision is the CPU where the GPU is Apple's."""
+    chosen = settings.machine.accelerator
+    apple = not torch.cuda.is_available() and torch.backends.mps.is_available()
+    return "cpu" if chosen == "auto" and apple and settings.training.precision == "64" else chosen
 
 
 def _strategy(settings: Settings) -> Any:

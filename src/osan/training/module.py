@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
+from osan import devices
 from osan.data.loader import mix_seed
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
@@ -174,6 +175,9 @@ class Learner(LightningModule):
     def on_validation_epoch_start(self) -> None:
         self.agreed = torch.zeros(2, device=self.device)
 
+    def transfer_batch_to_device(self, batch: Data, device: torch.device, dataloader_idx: int) -> Data:
+        return devices.sent(batch, device)
+
     def validation_step(self, batch: Data, index: int) -> None:
         out = self.look(batch)
         self.score.update(self.renormalized(out.prediction), batch.y)
@@ -186,7 +190,7 @@ class Learner(LightningModule):
         value = self.score.compute()
         self.score.reset()
         self.values.append(float(value))
-        self.log(self.monitor, value, logger=False)
+        self.log(self.monitor, devices.sent(value, self.device), logger=False)
 
     def on_train_epoch_start(self) -> None:
         seed = mix_seed(self.settings.seed, self.current_epoch)

@@ -109,6 +109,7 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
     >>> score(torch.tensor([[1.0], [4.0]]), torch.tensor([[1.0], [0.0]]), "regression", "mae")
     tensor(2., dtype=torch.float64)
     """
+    prediction, y = prediction.cpu(), y.cpu()  # not every device has float64
     if kind == "multiclass":
         present = y >= 0
         if not bool(present.any()):

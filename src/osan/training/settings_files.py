@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from osan import toml
 from osan.errors import OsanError
 from osan.files import write_bytes
 from osan.training.settings import Settings, validated
@@ -35,7 +35,7 @@ def read_tree(path: str | Path) -> dict[str, Any]:
             except yaml.YAMLError as error:
                 raise ValueError(" ".join(str(error).split())) from error
         else:
-            tree = tomllib.loads(text)
+            tree = toml.loads(text)
         _check_size(tree)
     except (ValueError, RecursionError, OverflowError, AttributeError, TypeError, LookupError) as error:
         raise OsanError(f"{path}: not valid {path.suffix.lstrip('.').upper() or 'TOML'}: {error}") from error
@@ -115,11 +115,11 @@ def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
         if not sign or not key.strip():
             raise OsanError(f"{word}: expected key=value, such as training.epochs=50")
         try:
-            changes[key.strip()] = tomllib.loads(f"value = {value}")["value"]
+            changes[key.strip()] = toml.loads(f"value = {value}")["value"]
             _check_size(changes[key.strip()])
         except RecursionError:
             raise OsanError(f"{key.strip()}: expected a value, got one that is nested too deep") from None
-        except tomllib.TOMLDecodeError:
+        except toml.TOMLDecodeError:
             unset = value.strip().lower() == "none" and key.strip() not in _NAMED_NONE
             changes[key.strip()] = None if unset else value.strip()
         except ValueError:  # Python reads no integers of thousands of digits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 
 from osan.data.formats.table import is_missing, number
 from osan.errors import OsanError
@@ -64,7 +64,7 @@ def _number(cell: str, decimal_comma: bool) -> float | None:
 def _date(cell: str) -> float | None:
     text = f"{cell}-01" if _MONTH.fullmatch(cell) else cell
     try:
-        when = datetime.fromisoformat(text)
+        when = datetime.fromisoformat(re.sub("[Zz]$", "+00:00", text))  # Python 3.10 knows no Z
     except ValueError:
         return None
-    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    return (when if when.tzinfo else when.replace(tzinfo=timezone.utc)).timestamp()

@@ -72,6 +72,7 @@ const show = () => {
     }
     at(`panel-${panel}`).classList.toggle("editing", state.editing === i);
     at(`edit-${panel}`).setAttribute("aria-pressed", state.editing === i);
+    at(`edit-${panel}`).textContent = state.editing === i ? "done" : "draw";
     at(`tools-${panel}`).hidden = state.editing !== i;
   });
   if (side) at(side).querySelector(`[data-v="${vertex}"]`)?.focus({ preventScroll: true });

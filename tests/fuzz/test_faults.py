@@ -41,10 +41,10 @@ def model(path, n):
 
 @cache
 def page(n):
-    from osan.report.page import _render
+    from osan.report.templates import filled
 
     values = {"title": str(n), "version": "", "parts": [], "examples": [], "failed": [], "environments": []}
-    return _render(**values, counts={"finished": 0, "failed": 0, "unfinished": 0}).encode()
+    return filled("page.html", **values, counts={"finished": 0, "failed": 0, "unfinished": 0}).encode()
 
 
 def report(path, n):

@@ -97,6 +97,16 @@ def test_what_was_predicted_is_read_back(run):
     assert scored.worst(3) == sorted(range(len(rows)), key=lambda i: -scored.errors[i])[:3]
 
 
+def test_coverage_is_that_of_the_result(run):
+    scored = read_scored(run.folder, read_info(run.folder))
+    shares = [
+        (share, int((~np.isnan(scored.y[:, i])).sum())) for i, (_, share, _) in enumerate(_coverage(scored))
+    ]
+    whole = sum(share * count for share, count in shares) / sum(count for _, count in shares)
+    assert whole == pytest.approx(run.result.intervals["coverage"])
+    assert f"<b>{100 * whole:.1f} %</b>" in run.report().path.read_text()
+
+
 def test_the_command_repeats_the_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command_of(run.settings))

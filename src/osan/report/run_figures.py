@@ -27,7 +27,7 @@ _BINS = 10
 def parity(y: Array, predicted: Array, lower: Array | None = None, upper: Array | None = None) -> str:
     """Predictions over targets, with the diagonal; intervals are vertical lines."""
     figure, panel = _panel("target", "prediction")
-    if lower is not None and upper is not None:
+    if lower is not None and upper is not None and np.isfinite(upper - lower).all():
         panel.vlines(y, lower, upper, color=_BLUE, alpha=0.25, linewidth=1)
     panel.plot(y, predicted, "o", color=_BLUE, markersize=3.2, alpha=0.6, markeredgewidth=0)
     low, high = (float(f(np.concatenate([y, predicted]))) for f in (np.min, np.max))

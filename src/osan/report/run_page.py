@@ -152,7 +152,8 @@ def target_figures(scored: Scored, target: int) -> list[tuple[str, str]]:
             return [
                 (
                     figures.parity(y, predicted, *ends),
-                    "Predictions over targets; on the dashed line they agree.",
+                    "Predictions over targets; on the dashed line they agree."
+                    + (" Vertical: intervals." if ends[0] is not None else ""),
                 ),
                 (
                     figures.residuals(y, predicted),

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from osan.errors import OsanError
+from osan.training.calibration import CALIBRATION, LEVEL, read_calibration
 from osan.training.columns import distinct
 from osan.training.folder import PREDICTIONS
 from osan.training.tasks import TaskInfo
@@ -34,8 +35,8 @@ class Scored:
     lines
         The line of each graph in its table; empty if it comes from elsewhere.
     lower, upper
-        The ends of intervals, of the shape of ``predicted``, if the run has some: columns
-        ``predicted_NAME_lower`` and ``predicted_NAME_upper``.
+        The ends of conformal intervals at :data:`~osan.training.calibration.LEVEL`, of the shape of
+        ``predicted``, if the run predicts numbers and stored a calibration.
     """
 
     info: TaskInfo
@@ -114,13 +115,20 @@ def read_scored(folder: Path, info: TaskInfo) -> Scored:
             np.array(cells, dtype=np.float64).reshape(len(rows), len(targets)),
             predicted,
             [int(row[1]) for row in rows] if has_lines else [],
-            numbers([f"{name}_lower" for name in names]),
-            numbers([f"{name}_upper" for name in names]),
+            *_interval(folder, info, predicted),
         )
     except ValueError as error:
         if isinstance(error, OsanError):
             raise
         raise OsanError(f"{path}: expected numbers ({error})") from error
+
+
+def _interval(folder: Path, info: TaskInfo, predicted: Array) -> tuple[Array | None, Array | None]:
+    """The ends of intervals, if the run has some."""
+    if info.kind != "regression" or not (folder / CALIBRATION).is_file():
+        return None, None
+    margin = read_calibration(folder, info).at(LEVEL).numpy()
+    return predicted - margin, predicted + margin
 
 
 def _spread(column: Array) -> float:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import io
 import json
 import os
 import resource
@@ -255,12 +256,13 @@ def run(given: argparse.Namespace) -> None:
         print(f"{number}/{len(missing)}", *key(each), f"{seconds:.0f} s", flush=True)
 
 
-def write_results(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+def write_results(rows: Iterable[Mapping[str, Any]], path: Path, columns: tuple[str, ...] = COLUMNS) -> None:
     """All results, in an order that does not depend on when they were computed."""
-    lines = [",".join(COLUMNS)]
-    for row in sorted(rows, key=lambda row: (row["table"], row["split"], row["method"], str(row["seed"]))):
-        lines.append(",".join(str(row.get(name, "")) for name in COLUMNS))
-    write_bytes(path, ("\n".join(lines) + "\n").encode())
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(sorted(rows, key=lambda row: [str(row.get(name, "")) for name in columns]))
+    write_bytes(path, stream.getvalue().encode())
 
 
 def show(given: argparse.Namespace) -> None:

@@ -1,26 +1,34 @@
 """1-WL on large graphs: O((n + m) log n), beside networkx, python-igraph (BLISS) and pynauty where installed.
 
     python benchmarks/refinement_scale.py [--large]
+    python benchmarks/refinement_scale.py --threads
 
 Processor times in seconds, of one thread. The others do other work: networkx hashes as many rounds as it
 takes to be stable (at most ten), BLISS and nauty compute canonical forms, which begin with the same
 refinement and answer more. ``--large`` adds graphs with 10^7 edges, on which only osan is timed.
+
+``--threads`` compares one and two threads on these graphs, in turn. It prints the processor time of the main
+thread, which is the time that the work takes where each thread has a core (threads sleep while they wait),
+and the shortest times by the clock, which on a busy machine say more about the machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ["NUMBA_NUM_THREADS"] = "2" if "--threads" in sys.argv else "1"
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import networkx as nx
 import numpy as np
 
 from osan import wl
+from osan.compiled import one_thread
 from osan.graphs import Graph, from_networkx, to_networkx
 
 Edges = np.ndarray
@@ -94,12 +102,39 @@ def others(graph: Graph, rounds: int) -> dict[str, float]:
     return taken
 
 
+def with_threads(repeats: int = 5) -> None:
+    """Print the times of one and of two threads, in turn, and whether the colors are the same bits."""
+    wl.refine([random(50_000)])
+    with one_thread():
+        wl.refine([random(50_000)])
+    print("| graph | main thread, one | main thread, two | ratio | clock, one | clock, two | ratio | same |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for make in (random, regular, almost_regular):
+        graph = make(10**6)
+        best = {True: (float("inf"),) * 2, False: (float("inf"),) * 2}
+        colors = {}
+        for _ in range(repeats):
+            for alone in (True, False):
+                own, clock = time.thread_time(), time.perf_counter()
+                with one_thread(alone):
+                    colors[alone] = wl.refine([graph]).colors[0]
+                taken = time.thread_time() - own, time.perf_counter() - clock
+                best[alone] = tuple(map(min, best[alone], taken))
+        same = bool((colors[True] == colors[False]).all())
+        (own, clock), (own_two, clock_two) = best[True], best[False]
+        cells = (own, own_two, own / own_two, clock, clock_two, clock / clock_two)
+        print(f"| {make.__name__} | {' | '.join(f'{cell:.2f}' for cell in cells)} | {same} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--threads", action="store_true")
     given = parser.parse_args()
+    if given.threads:
+        return with_threads()
     for compiled in (path(10_000), grid(10_000)):
         wl.refine([compiled])
     print("| graph | vertices | edges | rounds | osan | others |")

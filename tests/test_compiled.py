@@ -32,7 +32,8 @@ def test_no_place_for_a_cache():
         from osan import wl
         assert wl.distinguishes(nx.path_graph(4), nx.star_graph(3))
         import osan.nn, osan.selection
-        """
+        """,
+        NUMBA_NUM_THREADS="1",
     )
     assert result.returncode == 0, result.stderr
     lines = [line for line in result.stderr.splitlines() if "cache" in line]

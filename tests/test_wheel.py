@@ -38,7 +38,7 @@ def test_every_file_is_in_the_wheel(installed):
 
 
 def test_the_wheel_works_alone(installed, tmp_path):
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    environment = {**os.environ, "PYTHONPATH": str(installed), "NUMBA_NUM_THREADS": "1"}
 
     def run(*words):
         done = subprocess.run(

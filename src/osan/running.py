@@ -29,7 +29,7 @@ def train(
     data: str | os.PathLike[str] | Mapping[str, Sequence[Any]] | pandas.DataFrame,
     policy: str | None = None,
     *,
-    smiles: str | None = None,
+    smiles: str | Sequence[str] | None = None,
     targets: str | Sequence[str] | None = None,
     split: str | None = None,
     seed: int = 0,
@@ -92,7 +92,7 @@ def train(
     runs = Path(runs)
     changes = named_changes(settings)
     given = {
-        "data.smiles": smiles,
+        "data.smiles": smiles if smiles is None or isinstance(smiles, str) else list(smiles),
         "data.targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
         "data.split": None if split is None else os.fspath(split),
     }

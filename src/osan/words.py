@@ -14,6 +14,8 @@ What = Literal["vertex", "edge"]
 Neighborhood = Literal["edges", "all"]
 # What the targets of a task are.
 Kind = Literal["regression", "binary", "multiclass"]
+# What is kept of a molecule with several fragments; see osan.data.custom.fragments.
+Fragments = Literal["keep", "largest"]
 # How a task is scored; see osan.data.METRICS.
 MetricName = Literal[
     "mae", "rmse", "r2", "spearman", "accuracy", "rocauc", "prauc", "mcc", "balanced", "logloss", "ece"

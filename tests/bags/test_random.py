@@ -11,7 +11,7 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from osan import bags
-from osan.errors import OsanError
+from osan.errors import OsanError, TooLarge
 
 
 def seeded(seed=0):
@@ -204,3 +204,15 @@ def test_maximum_spanning_forest_against_networkx():
         chosen = bags.maximum_spanning_forest(ends[0], ends[1], weights, 9)
         expected = nx.maximum_spanning_edges(graph, data=False)
         assert set(map(tuple, ends[:, chosen].t().tolist())) == {tuple(sorted(e)) for e in expected}
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+def test_sets_that_no_graph_has(distinct):
+    """They are all vertices or edges, whatever the size says, and a table that does not fit is refused."""
+    path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    for make, most in ((bags.random_subsets, 3), (bags.random_edges, 2)):
+        exact, large = (make(path, k, 2, operation="select", distinct=distinct) for k in (most, 1000))
+        assert large.vertex.tolist() == exact.vertex.tolist()
+        assert large.edge_index.tolist() == exact.edge_index.tolist()
+        with pytest.raises(TooLarge, match=r"of 1000000000000 elements needs about .* use a smaller k"):
+            make(path, 10**12, 2, distinct=distinct)

@@ -15,10 +15,9 @@ CYCLES = ("Bw", "Bw")
 
 
 def osan(*words, **options):
-    """Run ``osan`` in a process."""
-    return subprocess.run(
-        [sys.executable, "-m", "osan", *words], stderr=subprocess.PIPE, text=True, timeout=300, **options
-    )
+    """Run ``osan`` in a process, with one thread, for which loops are compiled in other tests anyway."""
+    command, environment = [sys.executable, "-m", "osan", *words], {**os.environ, "NUMBA_NUM_THREADS": "1"}
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=300, env=environment, **options)
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,7 @@ def test_a_table_alone_gets_two_marks_and_can_be_trained_as_in_the_paper(tmp_pat
     assert chosen.selection.policy == "mark 1 vertex x 2 distinct"
     assert (chosen.selection.weigher, chosen.selection.estimator) == ("prior", "straight-through")
     assert chosen.selection.whole_graph
-    assert (chosen.data.encodings, chosen.network.architecture) == (["cse:16"], "few-marks")
+    assert (chosen.data.descriptors, chosen.network.architecture) == (["rdkit2d", "morgan:1024"], "few-marks")
     assert chosen.training.patience is not None
     assert "predicted_size" in run("predict", "runs/mine/seed-0", "CCO").stdout
     run("train", *table, "--name", "paper", "--like-the-paper", "--encodings", "rwse:4,lap:2")

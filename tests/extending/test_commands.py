@@ -156,12 +156,15 @@ def test_a_sweep_and_its_tables(osan):
     drawn = osan("table", "protein", "--runs", "swept").out
     assert "my_architecture:Gated" in drawn
     assert "rings:Ring" in drawn
-    # To list runs, osan needs none of the modules.
+    # To list runs and to report on them, osan needs none of the modules; only examples are missing.
     hidden = (osan.folder / "rings.py").rename(osan.folder / "rings.txt")
     rows = json.loads(osan("runs", "swept", "--json").out)
+    osan("report", "--runs", "swept")
     missing = osan("evaluate", f"swept/{names[0]}/seed-0", code=2)
     hidden.rename(osan.folder / "rings.py")
     assert {row["name"] for row in rows} == set(names)
+    page = (osan.folder / "report.html").read_text()
+    assert all(name in page for name in names)
     assert "selection.policy: cannot import 'rings:Ring'" in missing.err
 
 

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save
 
 from osan.data import Features, flatten, planted_motif
-from osan.data.custom.molecules import Rejected, write_rejected
+from osan.data.custom.rejected import Rejected, write_rejected
 from osan.data.published import cache as store
 from osan.data.published.cache import Processed
 from osan.errors import OsanError

@@ -102,11 +102,11 @@ def test_wrong_graphs(trained, which, message):
 
 
 def test_molecules_need_the_bonds_of_ogb_as_well(on_molecules):
-    _, _, info = load_model(on_molecules)
+    _, settings, info = load_model(on_molecules)
     other = replace(info, edge_features=Features(sizes=(4,)))
     with pytest.raises(OsanError, match="do not have OGB's features of molecules"):
-        _molecule("CCO", other)
-    assert _molecule("CCO", replace(info, edge_features=None)).num_nodes == 3
+        _molecule("CCO", other, settings)
+    assert _molecule("CCO", replace(info, edge_features=None), settings).num_nodes == 3
 
 
 def test_wrong_molecule_run_or_file(on_molecules, trained, tmp_path):

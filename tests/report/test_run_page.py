@@ -210,3 +210,12 @@ def test_the_page_fits_a_screen(run, tmp_path, width):
         assert shown.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 27)"
         assert re.match(r"rgb\(236", shown.evaluate("getComputedStyle(document.querySelector('svg')).color"))
     assert complaints == []
+
+
+def test_an_ensemble_has_a_page(tmp_path):
+    table = {"smiles": ["C" * n + end for n in range(1, 6) for end in "ON"], "y": list(range(10))}
+    run = osan.train(table, ensemble=2, runs=tmp_path, **SMALL)
+    text = run.report().path.read_text()
+    assert f"its members reach {', '.join(f'{value:.4g}' for value in run.result.members)}." in text
+    assert "Learning curves" in text
+    assert "--set ensemble=2" in text

@@ -34,6 +34,20 @@ def renumbered(data: Data) -> Data:
     return Data(x=data.x[order], edge_index=place[data.edge_index][:, edges], edge_attr=data.edge_attr[edges])
 
 
+def test_the_rule_by_the_number_of_graphs(tmp_path):
+    sizes = [default_settings("mols.csv", graphs).training for graphs in (10, 299, 300, 10_000)]
+    assert [each.epochs for each in sizes] == [100, 100, 50, 50]
+    assert [each.batch_size for each in sizes] == [32, 32, 64, 64]
+    assert default_settings("mols.csv", 20_000).data.descriptors == ["rdkit2d", "morgan:1024"]
+    for plain in (default_settings("mols.csv", 20_001), default_settings("graphs.pt", 500)):
+        assert (plain.data.descriptors, plain.data.encodings) == ([], ["cse:16"])
+    # A table is counted; blank lines and the header are no rows.
+    table = tmp_path / "mols.csv"
+    for rows, epochs in ((299, 100), (300, 50)):
+        table.write_text("smiles,y\n" + "CC,1\n" * rows + "\n\n")
+        assert default_settings(str(table)).training.epochs == epochs
+
+
 @pytest.fixture(scope="module")
 def trained() -> DataDrivenOSAN:
     """The default model after a few steps, so that the upstream network has moved away from zero."""

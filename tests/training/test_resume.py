@@ -61,6 +61,19 @@ def start(tmp_path_factory):
         server.stdin.close()
 
 
+# Long enough not to end before the last kill, on a fast machine too.
+LONG = {"training.epochs": 30}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory, small, start):
+    """A long run that nothing stopped, in such a process: another number of threads adds up otherwise."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    _, wait = start(small(**LONG), folder)
+    assert wait() == 0
+    return folder
+
+
 def wait_for(path, newer=0):
     """Wait until a file appears or is replaced."""
     until = time.monotonic() + 120
@@ -69,26 +82,22 @@ def wait_for(path, newer=0):
         time.sleep(0.002)
 
 
-def test_killed_again_and_again_and_still_the_same(tmp_path, small, outcome, start):
+def test_killed_again_and_again_and_still_the_same(tmp_path, small, outcome, start, whole):
     folder, rng, seen = tmp_path / "run", random.Random(0), 0
-    # Long enough not to end before the last kill, on a fast machine too.
-    settings = small(**{"training.epochs": 60})
+    settings = small(**LONG)
     for _ in range(4):
         process, wait = start(settings, folder)
         # After some checkpoint, at a random moment of what comes then, be it a step, a validation or the
         # writing of a file.
         wait_for(folder / CHECKPOINT, newer=seen)
-        time.sleep(rng.uniform(0, 0.1))
+        time.sleep(rng.uniform(0, 0.05))
         os.kill(process, signal.SIGKILL)
         assert wait() == -signal.SIGKILL
         seen = (folder / CHECKPOINT).stat().st_mtime_ns
     assert not (folder / RESULT).exists()
     _, wait = start(settings, folder)
     assert wait() == 0
-    # In such a process too: another number of threads adds up numbers in another order.
-    _, wait = start(settings, tmp_path / "whole")
-    assert wait() == 0
-    assert outcome(folder) == outcome(tmp_path / "whole")
+    assert outcome(folder) == outcome(whole)
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
@@ -150,16 +159,15 @@ def test_equal_seeds_equal_runs_other_seeds_others(tmp_path, small, finished, ou
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path, small, outcome, start, sent):
+def test_ctrl_c_leaves_a_run_that_can_be_resumed(tmp_path, small, outcome, start, whole, sent):
     """The end that clusters announce (SIGTERM) is treated alike."""
     folder = tmp_path / "run"
-    settings = small(**{"training.epochs": 40})
+    settings = small(**LONG)
     process, wait = start(settings, folder)
     wait_for(folder / METRICS)
     os.kill(process, sent)
     assert wait() == 130
     assert not (folder / RESULT).exists()
-    for place in (folder, tmp_path / "whole"):
-        _, wait = start(settings, place)
-        assert wait() == 0
-    assert outcome(folder) == outcome(tmp_path / "whole")
+    _, wait = start(settings, folder)
+    assert wait() == 0
+    assert outcome(folder) == outcome(whole)

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import random
+import resource
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -95,6 +96,27 @@ def test_predictions_stopped_and_resumed(run, table, tmp_path, monkeypatch):
     predict_file(run, table, out=out, rejected=bad, **options)
     assert out.read_bytes() == (tmp_path / "a.csv").read_bytes()
     assert bad.read_bytes() == (tmp_path / "bad.csv").read_bytes()
+    assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob("*.progress.json"))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.6, 0.95])
+def test_a_disk_that_gets_full(run, table, tmp_path, share):
+    """Files may not grow beyond some size; afterward the same call goes on, to the same files."""
+    options = {"smiles": "smiles", "rows": 7}
+    predict_file(run, table, out=tmp_path / "a.csv", rejected=tmp_path / "bad-a.csv", **options)
+    most = int(share * (tmp_path / "a.csv").stat().st_size)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    paths = {"out": tmp_path / "b.csv", "rejected": tmp_path / "bad-b.csv"}
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        with pytest.raises(OsanError, match="cannot be written: File too large"):
+            predict_file(run, table, **paths, **options)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not paths["out"].exists()
+    predict_file(run, table, **paths, **options)
+    for name in ("a.csv", "bad-a.csv"):
+        assert (tmp_path / name).read_bytes() == (tmp_path / name.replace("a.csv", "b.csv")).read_bytes()
     assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob("*.progress.json"))
 
 

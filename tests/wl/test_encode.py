@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from osan.graphs import Graph
 from osan.wl.encode import encode
+from osan.wl.neighbor_kernels import by_vertex
 
 
 @st.composite
@@ -70,3 +71,16 @@ def test_relation_tells_apart_how_two_vertices_are_joined(family):
             assert joined.setdefault(frozenset(arcs.items()), number) == number
             assert (number == 0) == (not arcs)
     assert len(set(joined.values())) == len(joined)
+
+
+@given(families(), st.integers(1, 5))
+@settings(max_examples=100, deadline=None)
+def test_the_number_of_threads_does_not_matter(family, parts):
+    """Vertices divided among threads: the same arcs in the same order."""
+    encoded = encode(family)
+    edges = np.concatenate([graph.edges for graph in family])
+    edges.setflags(write=False)
+    arguments = (edges, edges, encoded.edge_ptr, encoded.vertex_ptr, family[0].directed)
+    ptr, arcs = by_vertex(*arguments, parts, use=1)
+    assert (ptr == encoded.arc_ptr).all()
+    assert (arcs == encoded.arc_target).all()

@@ -90,7 +90,7 @@ def all_hashes() -> list[str]:
 def test_other_processes_and_versions():
     """Another process with another seed of hash(), and values of the first version."""
     code = "import json, test_hashes; print(json.dumps(test_hashes.all_hashes()))"
-    env = {**os.environ, "PYTHONHASHSEED": "12345"}
+    env = {**os.environ, "PYTHONHASHSEED": "12345", "NUMBA_NUM_THREADS": "1"}
     path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
     shown = subprocess.run(
         [sys.executable, "-c", code],

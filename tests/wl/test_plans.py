@@ -1,7 +1,5 @@
 """The table of tests: every entry is complete, and a test of the user is one file."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import networkx as nx
@@ -23,7 +21,7 @@ def test_every_entry_builds_what_it_promises(name):
     assert str(test)
 
 
-def test_a_test_of_the_user(tmp_path, monkeypatch):
+def test_a_test_of_the_user(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(Path(__file__).parent)
     path = nx.path_graph(9)
     ours, theirs = refine([path], "my_tests:two_steps"), refine([path], "wl")
@@ -35,11 +33,11 @@ def test_a_test_of_the_user(tmp_path, monkeypatch):
     with pytest.raises(OsanError, match=r"expected an osan\.wl\.plans\.PlanBuilder"):
         WLTest("my_tests:not_a_builder")
     write_graphs(tmp_path / "a.g6", [Graph(3, [(0, 1)]), Graph(3, [(0, 1), (1, 2)])])
-    command = [sys.executable, "-m", "osan", "wl", "ladder", str(tmp_path / "a.g6")]
-    shown = subprocess.run(
-        [*command, "--test", "my_tests:two_steps", "--json"], capture_output=True, text=True, check=True
-    )
-    assert '"two-step 1-WL": 1' in shown.stdout
+    from osan.cli import app
+
+    words = ["wl", "ladder", str(tmp_path / "a.g6"), "--test", "my_tests:two_steps", "--json"]
+    app(words, standalone_mode=False)
+    assert '"two-step 1-WL": 1' in capsys.readouterr().out
 
 
 def test_aggregations_in_any_form_and_order():

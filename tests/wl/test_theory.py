@@ -17,6 +17,7 @@ CONTRADICTED = [
     r"for every u there is a t such that \(t, u\) is shielding",
     r"every \(t, u\) is shielding once the twist is moved \| X, Y over the (2 x 9|3 x 13) grid",
     r"[12]-OSWL does not separate \| backbone X_[12]",
+    r"^3-OSWL does not separate \| backbone X_3",
     r"1-WL separates a pair that .*1-OSWL does not",
     r"GNN-as-kernel test, 1-ego separates only what 1-OSWL separates",
 ]

@@ -8,6 +8,10 @@ from torch import Tensor
 from osan import devices
 from osan.bags.layout import Layout, ragged, starts
 from osan.errors import OsanError
+from osan.memory import require_free
+
+# So many columns are made without asking whether they can be filled.
+_FEW = 64
 
 
 def check_size(name: str, value: int, least: int = 0) -> None:
@@ -64,7 +68,7 @@ def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
     check_size("k", k)
     block = torch.arange(sizes.numel(), device=sizes.device)
     rows, following = block.new_empty((block.numel(), 0)), first
-    for chosen in range(k):
+    for chosen in range(filled_columns(sizes, k)):
         full = sizes[block] <= chosen
         # A prefix is extended only if enough elements follow to complete the subset.
         missing = sizes[block].clamp(max=k) - chosen
@@ -72,7 +76,31 @@ def subsets_of(sizes: Tensor, first: Tensor, k: int) -> tuple[Tensor, Tensor]:
         new, owner = ragged(following, torch.where(full, 1, counts))
         new = torch.where(full[owner], -1, new)
         block, rows, following = block[owner], torch.cat((rows[owner], new[:, None]), dim=1), new + 1
-    return rows, block
+    return with_columns(rows, k), block
+
+
+def filled_columns(sizes: Tensor, k: int) -> int:
+    """How many columns of rows of k different elements can be filled: no more than the largest block has.
+
+    >>> filled_columns(torch.tensor([3, 100]), 10**9), filled_columns(torch.tensor([3]), 5)
+    (100, 5)
+    """
+    # A few empty columns cost less than asking a GPU for the size.
+    return k if k <= _FEW or not sizes.numel() else min(k, int(sizes.max()))
+
+
+def with_columns(rows: Tensor, k: int) -> Tensor:
+    """Rows with k columns, of which those that are missing hold -1.
+
+    >>> with_columns(torch.tensor([[4, 5]]), 3).tolist()
+    [[4, 5, -1]]
+    """
+    missing = k - rows.size(1)
+    if missing == 0:
+        return rows
+    # Twice: as they are made, and for what comes next.
+    require_free(16.0 * len(rows) * k, f"a table of {len(rows)} sets of {k} elements", "use a smaller k")
+    return torch.nn.functional.pad(rows, (0, missing), value=-1)
 
 
 def num_tuples(sizes: Tensor, k: int, *, repeats: bool = True) -> Tensor:

@@ -20,7 +20,15 @@ from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, with_whole_graph
 from osan.bags.builders import edge_bag, edge_blocks, ego_bag, vertex_bag
 from osan.bags.edges import maximum_spanning_forest
-from osan.bags.enumerate import check_size, num_subsets, num_tuples, subsets_of, tuples_of
+from osan.bags.enumerate import (
+    check_size,
+    filled_columns,
+    num_subsets,
+    num_tuples,
+    subsets_of,
+    tuples_of,
+    with_columns,
+)
 from osan.bags.layout import layout_of, ragged, starts
 from osan.bags.operations import operate_on_vertices
 from osan.errors import OsanError
@@ -253,14 +261,15 @@ def _sample_subsets(
         # One after another: the r-th remaining element is element r + (number of i with c_i - i <= r), where
         # c are the sorted places of those already taken.
         left, rows = sizes.index_select(0, block), block.new_empty((block.numel(), 0))
-        for taken in range(k):
+        for taken in range(filled_columns(sizes, k)):
             place = _below(left - taken if taken else left, generator)
             if taken:
                 shifted = rows - torch.arange(taken, device=sizes.device)
                 place = place + (shifted <= place[:, None]).sum(dim=1)
             place = torch.where(left > taken, place, _NOTHING)
             rows = torch.cat((rows, place[:, None]), dim=1).sort(dim=1).values if taken else place[:, None]
-        return torch.where(rows == _NOTHING, -1, rows + first.index_select(0, block)[:, None])
+        rows = torch.where(rows == _NOTHING, -1, rows + first.index_select(0, block)[:, None])
+        return with_columns(rows, k)
 
     def every(blocks: Tensor) -> tuple[Tensor, Tensor]:
         return subsets_of(sizes[blocks], first[blocks], k)

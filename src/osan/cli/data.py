@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from osan.cli.options import SPLIT_HELP, Data, Json, console, print_json
+from osan.cli.options import SPLIT_HELP, Data, Json, console, one_or_many, print_json
 
 app = typer.Typer(
     help="List, inspect and prepare datasets.",
@@ -49,7 +49,10 @@ def info(name: str, data: Data = None, as_json: Json = False) -> None:
 def prepare(
     name: Annotated[str, typer.Argument(help="Dataset, or your file or folder.")],
     data: Data = None,
-    smiles: Annotated[str, typer.Option(help="Your table: column with SMILES.")] = "smiles",
+    smiles: Annotated[
+        list[str] | None, typer.Option(help="Your table: column with SMILES (repeatable).")
+    ] = None,
+    fragments: Annotated[str, typer.Option(help="Your table: keep or largest.")] = "keep",
     target: Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
     kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
@@ -72,7 +75,8 @@ def prepare(
     if content_of(path) != "table":
         _show(statistics(load(path, **chosen)), as_json)
         return
-    task = load(path, smiles=smiles, targets=target, rejected=rejected, **chosen)
+    chosen |= {"smiles": one_or_many(smiles), "targets": target, "fragments": fragments}
+    task = load(path, rejected=rejected, **chosen)
     with rejected.open(encoding="utf-8", newline="") as stream:
         bad = sum(1 for _ in csv.reader(stream)) - 1
     _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)

@@ -63,6 +63,15 @@ def flag(name: str, option: str) -> Iterator[None]:
         raise type(error)(option + text.removeprefix(name)) from None
 
 
+def one_or_many(values: list[str] | None) -> str | list[str] | None:
+    """The value of an option that may be repeated: one as it is, several as a list.
+
+    >>> one_or_many(["a"]), one_or_many(["a", "b"]), one_or_many(None)
+    ('a', ['a', 'b'], None)
+    """
+    return values[0] if values and len(values) == 1 else values or None
+
+
 def memory_limit(text: str | None) -> int | None:
     """The bytes of ``--max-memory``."""
     from osan.memory import parse_size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, print_json
+from osan.cli.options import Json, one_or_many, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def predict(
             help="Table with SMILES, one SMILES string, or file or folder of graphs, as for training.",
         ),
     ],
-    smiles: Annotated[str | None, typer.Option(help="Column with SMILES (default: that of the run).")] = None,
+    smiles: Annotated[
+        list[str] | None, typer.Option(help="Column with SMILES (default: as in the run; repeatable).")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for predictions (default: predictions.csv).")] = None,
     rejected: Annotated[
         Path | None, typer.Option(help="File for bad rows of a table (default: rejected.csv).")
@@ -47,15 +49,16 @@ def predict(
     model = load_predictor(run)
     settings, info = model.settings, model.info
     if _are_graphs(given, takes_molecules(info)):
-        if smiles is not None or rejected is not None:
+        if smiles or rejected is not None:
             raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
         _predict_graphs(model, given, out, as_json)
-    elif os.path.isfile(given) and not as_json:
+        return
+    column = one_or_many(smiles) or settings.data.smiles
+    if os.path.isfile(given) and not as_json:
         check_molecules(info)
-        column = smiles or settings.data.smiles
         _predict_file(run, given, column, out, rejected, processes, raw_cells)
     else:
-        _print_molecules(model, given, smiles or settings.data.smiles, out, rejected, as_json)
+        _print_molecules(model, given, column, out, rejected, as_json)
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
@@ -93,7 +96,7 @@ def _predict_graphs(model: Predictor, given: str, out: Path | None, as_json: boo
 def _predict_file(
     run: Path,
     given: str,
-    column: str,
+    column: str | list[str],
     out: Path | None,
     rejected: Path | None,
     processes: int,
@@ -123,10 +126,16 @@ def _predict_file(
 
 
 def _print_molecules(
-    model: Predictor, given: str, column: str, out: Path | None, rejected: Path | None, as_json: bool
+    model: Predictor,
+    given: str,
+    column: str | list[str],
+    out: Path | None,
+    rejected: Path | None,
+    as_json: bool,
 ) -> None:
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
-    from osan.data.custom.molecules import write_rejected
+    from osan.data.custom.fragments import smiles_columns
+    from osan.data.custom.rejected import write_rejected
     from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
     from osan.training.columns import distinct, write_csv
@@ -135,7 +144,7 @@ def _print_molecules(
     of_file = os.path.isfile(given)
     if of_file:
         _check_names(given, out, rejected)
-    wanted = [column, *table_columns(model.settings.data.descriptors)]
+    wanted = [*smiles_columns(column), *table_columns(model.settings.data.descriptors)]
     table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
     predicted = predict_table(model, table, column)
     bad = predicted.rejected

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from osan import interrupts
-from osan.cli.options import RUNS, SPLIT_HELP, Data, Json, Runs, print_json
+from osan.cli.options import RUNS, SPLIT_HELP, Data, Json, Runs, one_or_many, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
@@ -76,7 +76,12 @@ def train(
     logger: Annotated[
         list[str] | None, typer.Option(help="Logger: csv, tensorboard, wandb or mlflow (repeatable).")
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Your table: column with SMILES.")] = None,
+    smiles: Annotated[
+        list[str] | None, typer.Option(help="Your table: column with SMILES (repeatable).")
+    ] = None,
+    fragments: Annotated[
+        str | None, typer.Option(help="Your table: keep (the default) or largest, of salts and mixtures.")
+    ] = None,
     target: Targets = None,
     labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
     kind: Annotated[str | None, typer.Option(help="Your file: regression, binary or multiclass.")] = None,
@@ -105,7 +110,8 @@ def train(
         "training.epochs": epochs,
         "training.optimizer": optimizer,
         "training.schedule": schedule,
-        "data.smiles": smiles,
+        "data.smiles": one_or_many(smiles),
+        "data.fragments": fragments,
         "data.targets": target or None,
         "data.labels": None if labels is None else str(labels),
         "data.kind": kind,

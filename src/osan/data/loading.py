@@ -22,14 +22,14 @@ from osan.data.splits import SplitRequest
 from osan.data.task import Task
 from osan.errors import OsanError
 from osan.graphs.files import SUFFIXES
-from osan.words import Kind
+from osan.words import Fragments, Kind
 
 
 def load(
     dataset: str | os.PathLike[str],
     root: Folder = None,
     *,
-    smiles: str | None = None,
+    smiles: str | Sequence[str] | None = None,
     targets: str | Sequence[str] | None = None,
     labels: str | os.PathLike[str] | None = None,
     kind: Kind | None = None,
@@ -39,6 +39,7 @@ def load(
     seed: int = 0,
     validate_on_test: bool = False,
     descriptors: Sequence[str] = (),
+    fragments: Fragments | None = None,
     rejected: str | os.PathLike[str] | None = None,
     cache: Folder = None,
     download: bool = False,
@@ -54,7 +55,8 @@ def load(
     root
         Named datasets: the folder of raw files, by default ``$OSAN_DATA``. Nothing is written there.
     smiles, targets
-        Tables: the columns of SMILES (by default ``"smiles"``) and of targets (by default ``"y"``).
+        Tables: the column of SMILES (by default ``"smiles"``), or several, and those of targets (by default
+        ``"y"``).
     labels
         Files of graphs without targets: a text file with one line per graph.
     kind
@@ -76,6 +78,8 @@ def load(
     descriptors
         Tables: numbers of whole molecules, such as ``["rdkit2d", "morgan"]``: see
         :mod:`osan.data.descriptors`.
+    fragments
+        Tables: what is kept of salts and mixtures, ``"keep"`` (all, the default) or ``"largest"``.
     rejected
         Tables: where to write the rows that cannot be used, as a CSV file.
     cache
@@ -106,6 +110,7 @@ def load(
     if path is None:
         name = str(dataset)
         table = {"smiles": smiles, "targets": targets, "descriptors": descriptors or None}
+        table["fragments"] = fragments
         _refuse(name, "a named dataset", **table, labels=labels, kind=kind)
         if name in GENERATED:
             return _generate(name, request, metric, options)
@@ -124,10 +129,10 @@ def load(
     }
     if content_of(path) == "table":
         _refuse(str(path), "a table, whose targets are columns", labels=labels)
-        return load_table(
-            path, smiles or "smiles", targets or "y", rejected=rejected, descriptors=descriptors, **common
-        )
-    _refuse(str(path), "a file of graphs", smiles=smiles, targets=targets, descriptors=descriptors or None)
+        of_table: dict[str, Any] = {"descriptors": descriptors, "fragments": fragments or "keep"}
+        return load_table(path, smiles or "smiles", targets or "y", rejected=rejected, **of_table, **common)
+    table = {"smiles": smiles, "targets": targets, "descriptors": descriptors or None}
+    _refuse(str(path), "a file of graphs", **table, fragments=fragments)
     return load_graphs(path, labels=labels, **common)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from osan.data.custom.fragments import smiles_columns
 from osan.data.descriptors import table_columns
 from osan.data.formats.table import Table, is_missing, number, read_table
 from osan.data.loading import content_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from osan.training.settings import DataSettings
 
 
-def predict_frame(folder: Path, given: Any, smiles: str | None = None) -> pandas.DataFrame:
+def predict_frame(folder: Path, given: Any, smiles: str | Sequence[str] | None = None) -> pandas.DataFrame:
     """What :meth:`osan.report.Run.predict` returns."""
     pandas = optional("pandas", "molecules", "predictions as a DataFrame")
     model = load_predictor(folder)
@@ -87,13 +88,14 @@ def _is_file(given: Any) -> bool:
     return isinstance(given, str | os.PathLike) and os.path.exists(given)
 
 
-def _table(given: Any, column: str, wanted: DataSettings) -> Table:
+def _table(given: Any, smiles: str | Sequence[str], wanted: DataSettings) -> Table:
     """What was given as a table with all its columns; rows of a DataFrame count from 1."""
-    needed = [column, *table_columns(wanted.descriptors)]
+    sources = smiles_columns(smiles)
+    needed = [*sources, *table_columns(wanted.descriptors)]
     if _is_file(given):
         return read_table(Path(given), needed, whole=True)
     if isinstance(given, str):
-        return one_molecule(given, column)
+        return one_molecule(given, smiles)
     if is_frame(given) or isinstance(given, Mapping):
         columns = columns_of(given)
     elif isinstance(given, os.PathLike):
@@ -106,11 +108,11 @@ def _table(given: Any, column: str, wanted: DataSettings) -> Table:
                 "molecules: expected SMILES strings, a DataFrame, a mapping of columns or a file, got a list "
                 f"with {type(odd).__name__}"
             )
-        columns = {column: texts}
+        columns = {sources[0]: texts}
     for name in needed:
         if name not in columns:
             raise OsanError(f"table: expected a column {name!r}, got {', '.join(columns)[:200] or 'none'}")
-    count = len(columns[column])
+    count = len(columns[sources[0]])
     cells = {name: [cell.strip() for cell in columns[name]] for name in needed}
     rows = [list(row) for row in zip(*columns.values(), strict=True)]
     return Table(Path("table"), cells, list(range(1, count + 1)), header=list(columns), rows=rows)

@@ -12,11 +12,10 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.data import flatten
+from osan.data.custom.fragments import MoleculeReader
 from osan.errors import OsanError
-from osan.extras import rdkit
-from osan.graphs.smiles import SmilesGuard
 from osan.selection import Policy
-from osan.training.prediction import takes_molecules
+from osan.training.prediction import one_molecule, takes_molecules
 from osan.training.run import load_model
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo, load_task
@@ -105,7 +104,7 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
     if which.lstrip("-").isdecimal():
         graph, name = _test_graph(settings, int(which), data)
     else:
-        graph, name = _molecule(which, info), which
+        graph, name = _molecule(which, info, settings), which
     batch = flatten([graph]).batch(torch.tensor([0]))
     if "graph_id" in graph:  # the noise of the evaluation; a single molecule gets that of osan predict
         batch.graph_id = graph.graph_id
@@ -134,7 +133,7 @@ def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[D
     return test[position], f"test graph {position} of {settings.data.dataset}"
 
 
-def _molecule(smiles: str, info: TaskInfo) -> Data:
+def _molecule(smiles: str, info: TaskInfo, settings: Settings) -> Data:
     """Read a molecule for a network that was trained on OGB's features."""
     from osan.data.custom.molecules import featurize
 
@@ -143,13 +142,11 @@ def _molecule(smiles: str, info: TaskInfo) -> Data:
             f"graph: expected a position in the test split of {info.dataset}, whose graphs do not have OGB's "
             f"features of molecules, got {smiles!r}"
         )
-    kit = rdkit("reading SMILES")
-    with SmilesGuard() as guard:
-        reason = guard.problem(smiles)
+    one_molecule(smiles, settings.data.smiles)  # raises for several columns
+    with MoleculeReader(settings.data.fragments) as reader:
+        molecule, reason = reader.read(smiles)
     if reason:
-        raise OsanError(f"graph: expected SMILES that RDKit reads, got {smiles[:40]!r}... ({reason})")
-    with kit.rdBase.BlockLogs():
-        molecule = kit.Chem.MolFromSmiles(smiles)
-    if molecule is None or molecule.GetNumAtoms() == 0:
-        raise OsanError(f"graph: expected a position in the test split or a SMILES string, got {smiles!r}")
+        raise OsanError(
+            f"graph: expected a position in the test split or a SMILES string, got {smiles[:80]!r} ({reason})"
+        )
     return featurize(molecule, torch.zeros(1, info.num_targets))

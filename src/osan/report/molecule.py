@@ -25,7 +25,9 @@ def is_molecule(graph: Data) -> bool:
     x, edge_attr = graph.x, graph.edge_attr
     if x is None or edge_attr is None or x.is_floating_point():
         return False
-    return bool(x.size(1) == len(OGB_ATOM_FEATURES) and edge_attr.size(1) == len(OGB_BOND_FEATURES))
+    # Several molecules in a row have a further column.
+    extra = x.size(1) - len(OGB_ATOM_FEATURES)
+    return bool(extra in (0, 1) and edge_attr.size(1) == len(OGB_BOND_FEATURES))
 
 
 def to_rdkit(graph: Data) -> Any:

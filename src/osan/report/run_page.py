@@ -12,6 +12,7 @@ import torch
 from torch_geometric.data import Data
 
 from osan import __version__
+from osan.data.custom.fragments import smiles_columns
 from osan.data.formats.table import read_table
 from osan.data.loading import content_of
 from osan.errors import OsanError, Unfinished
@@ -23,10 +24,11 @@ from osan.report.chosen_parts import Substructure, edges_of, molecule_of, substr
 from osan.report.command import command_of
 from osan.report.molecule import molecule_svg
 from osan.report.page import environments
-from osan.report.runs import Run
+from osan.report.runs import Run, read_run
 from osan.report.scored import Scored, read_scored
 from osan.report.templates import filled
 from osan.shown import html_frame
+from osan.training.folder import model_folders
 from osan.training.scores import score
 from osan.training.stored import read_info
 from osan.training.tasks import load_task
@@ -85,7 +87,9 @@ def run_page(
     """The page as one HTML text; see :func:`write_run_page`."""
     if run.result is None:
         raise Unfinished(f"{run.folder} holds no result yet: the run is not finished", run.folder)
-    info = read_info(run.folder)
+    # Of an ensemble, what is chosen and how it was learned is that of the first member.
+    first = model_folders(run.folder)[0]
+    info = read_info(first)
     scored = read_scored(run.folder, info)
     progress("figures")
     names = list(info.targets)
@@ -94,7 +98,7 @@ def run_page(
         {"name": names[i] if len(names) > 1 else "", "figures": target_figures(scored, i)} for i in shown
     ]
     progress("the worst predictions")
-    cards, listed, problem = _cards(run, scored, worst, data)
+    cards, listed, problem = _cards(run, first, scored, worst, data)
     policy = run.settings.selection.parsed
     return filled(
         "run_page.html",
@@ -119,7 +123,7 @@ def run_page(
         problem=problem,
         word=_WORDS[policy.operation] if policy else "",
         counted=_COUNTED,
-        learning=figures.learning(run),
+        learning=figures.learning(run if first == run.folder else read_run(first)),
         command=command_of(run.settings),
         environments=environments([run]),
         version=__version__,
@@ -215,7 +219,7 @@ def _coverage(scored: Scored) -> list[tuple[str, float, float]]:
 
 
 def _cards(
-    run: Run, scored: Scored, count: int, data: Path | None
+    run: Run, first: Path, scored: Scored, count: int, data: Path | None
 ) -> tuple[list[dict[str, Any]], list[Substructure], str]:
     """The worst predictions, the substructures that are chosen, and why there are no pictures."""
     worst = scored.worst(count)
@@ -226,7 +230,7 @@ def _cards(
     try:
         if run.settings.selection.parsed is not None and run.settings.selection.parsed.count != "all":
             some = range(min(_COUNTED, len(scored.y)))
-            found = effects(run.folder, sorted({*worst, *some}), samples=1, draws=0, data=data)
+            found = effects(first, sorted({*worst, *some}), samples=1, draws=0, data=data)
             looked = {one.number: one for one in found.looked}
             graphs = {number: one.graph for number, one in looked.items()}
             of_edges = found.policy.weighs_edges
@@ -272,11 +276,12 @@ def _smiles(run: Run, scored: Scored) -> dict[int, str]:
     try:
         if not scored.lines or content_of(path) != "table":
             return {}
-        column = run.settings.data.smiles
-        table = read_table(path, [column])
+        columns = smiles_columns(run.settings.data.smiles)
+        table = read_table(path, columns)
     except OsanError:
         return {}
-    return dict(zip(table.lines, table.columns[column], strict=True))
+    texts = zip(*(table.columns[name] for name in columns), strict=True)
+    return dict(zip(table.lines, map(".".join, texts), strict=True))
 
 
 def _picture(graph: Data, looked: Looked | None, of_edges: bool) -> str:

@@ -57,7 +57,7 @@ class Run:
         """Every metric on the test split; empty unless the run is finished."""
         return {} if self.result is None else dict(self.result.scores)
 
-    def predict(self, molecules: Any, *, smiles: str | None = None) -> pandas.DataFrame:
+    def predict(self, molecules: Any, *, smiles: str | Sequence[str] | None = None) -> pandas.DataFrame:
         """Predict molecules, with the columns of ``osan predict``.
 
         Rows that cannot be used have no prediction (NaN); a warning says how many and why the first.
@@ -68,7 +68,7 @@ class Run:
             A list of SMILES strings or one of them, a DataFrame, a mapping of names to columns, or the path
             of a table; for a run on graphs, the path of a file of graphs.
         smiles
-            The column with SMILES; that of the run by default.
+            The column with SMILES, or several; those of the run by default.
 
         Returns
         -------

@@ -121,7 +121,7 @@ class Estimator(BaseEstimator):
             raise OsanError(f"y: expected {len(graphs)} rows, one for each of X, got {len(y)}")
         task = self._task(graphs.with_tensors(y=y), kind, classes)
         with tempfile.TemporaryDirectory() as folder:
-            train(self._settings(), Path(folder, "run"), task=task, progress=self.progress)
+            train(self._settings(len(y)), Path(folder, "run"), task=task, progress=self.progress)
             self.learner_ = load_predictor(Path(folder, "run"))
         held_out = predict(self.learner_, task.val, batch_size=128)
         self._after(held_out, task.val.y)
@@ -129,8 +129,8 @@ class Estimator(BaseEstimator):
     def _after(self, prediction: Tensor, y: Tensor) -> None:
         """What to keep of the rows that were held out."""
 
-    def _settings(self) -> Settings:
-        """The settings of the default, with what was given."""
+    def _settings(self, rows: int) -> Settings:
+        """The settings of the default for so many rows, with what was given."""
         given = {
             "selection.policy": self.policy,
             "selection.weigher": self.weigher,
@@ -146,7 +146,8 @@ class Estimator(BaseEstimator):
         }
         changes = {name: value for name, value in given.items() if value is not None}
         changes |= {"seed": self.seed, "ensemble": self.ensemble, **(self.settings or {})}
-        return default_settings("estimator").varied(changes, "estimator")
+        default = default_settings("estimator", rows, molecules=self.molecules_)
+        return default.varied(changes, "estimator")
 
     def _task(self, graphs: FlatDataset, kind: Kind, classes: int) -> Task:
         if not 0 < self.validation < 1:
@@ -204,9 +205,11 @@ class Estimator(BaseEstimator):
             return flatten([_without_target(row) for row in rows])
         rows = [str(row) for row in rows]
         graphs = flatten(read_smiles(rows))
-        if self.descriptors:
+        fitted = hasattr(self, "learner_")
+        names = (self.learner_.settings if fitted else self._settings(len(rows))).data.descriptors
+        if names:
             table = Table(Path("X"), {"smiles": rows}, list(range(len(rows))), header=["smiles"], rows=[])
-            numbers = described(table, "smiles", range(len(rows)), list(self.descriptors), keep=False)
+            numbers = described(table, "smiles", range(len(rows)), names, keep=False)
             graphs = graphs.with_tensors(descriptors=numbers)
         return graphs
 
@@ -216,7 +219,7 @@ class Estimator(BaseEstimator):
         graphs = self._graphs(X)
         if not self.molecules_:
             check_features(graphs, self.learner_.info, "X")
-        elif self.descriptors:
+        elif self.learner_.settings.data.descriptors:
             check_descriptors(graphs.tensors["descriptors"], self.learner_.info)
         return predict(self.learner_, graphs, batch_size=128)
 

@@ -20,7 +20,8 @@ class OSANRegressor(RegressorMixin, Estimator):
     """A network on molecules or graphs that predicts numbers, as a scikit-learn estimator.
 
     By default it is that of ``osan train your.csv``: the whole graph and two marks, chosen by centrality and
-    what is learned beside it. A share of the rows is held out; the best epoch on them is kept.
+    what is learned beside it, and descriptors of SMILES. A share of the rows is held out; the best epoch on
+    them is kept.
 
     Parameters
     ----------

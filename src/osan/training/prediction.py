@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import torch
 from torch import Tensor
 
 from osan.data import Features, FlatDataset, flatten
+from osan.data.custom.fragments import smiles_columns
 from osan.data.custom.graphs import describe, read_flat
-from osan.data.custom.molecules import Rejected, described, read_molecules
+from osan.data.custom.molecules import described, read_molecules
+from osan.data.custom.rejected import Rejected
 from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
@@ -58,7 +61,8 @@ class Predicted:
 
 def takes_molecules(info: TaskInfo) -> bool:
     """Whether a model was trained on graphs with the features that the molecules of a table get."""
-    return info.vertex_features == Features(sizes=OGB_ATOM_FEATURES) and (
+    count = len(OGB_ATOM_FEATURES)
+    return info.vertex_features.sizes[:count] == OGB_ATOM_FEATURES and (
         info.edge_features in (None, Features(sizes=OGB_BOND_FEATURES))
     )
 
@@ -72,12 +76,27 @@ def check_molecules(info: TaskInfo) -> None:
         )
 
 
-def one_molecule(text: str, smiles: str = "smiles") -> Table:
+def check_columns(smiles: str | Sequence[str], info: TaskInfo) -> None:
+    """Raise unless there are as many columns of SMILES as in training."""
+    given, extra = len(smiles_columns(smiles)), info.vertex_features.sizes[len(OGB_ATOM_FEATURES) :]
+    expected = extra[0] if extra else 1
+    if given != expected:
+        raise OsanError(f"smiles: expected {expected} columns of SMILES, as in training, got {given}")
+
+
+def one_molecule(text: str, smiles: str | Sequence[str] = "smiles") -> Table:
     """A table with a single column and row, a SMILES string."""
+    if not isinstance(smiles, str):
+        raise OsanError(
+            f"molecules: expected a table with the columns {', '.join(smiles)}, for the run has several "
+            f"molecules in a row, got {text[:80]!r}"
+        )
     return Table(Path(), {smiles: [text]}, [1], header=[smiles], rows=[[text]])
 
 
-def predict_table(model: Predictor, table: Table, smiles: str = "smiles", batch_size: int = 128) -> Predicted:
+def predict_table(
+    model: Predictor, table: Table, smiles: str | Sequence[str] = "smiles", batch_size: int = 128
+) -> Predicted:
     """Predict every molecule of a table that was read whole.
 
     Raises
@@ -87,13 +106,15 @@ def predict_table(model: Predictor, table: Table, smiles: str = "smiles", batch_
     """
     info, settings = model.info, model.settings
     check_molecules(info)
-    none = torch.zeros(len(table.lines), 1)
-    molecules, places, bad = read_molecules(table, smiles, none)
+    check_columns(smiles, info)
+    none, fragments = torch.zeros(len(table.lines), 1), settings.data.fragments
+    molecules, places, bad = read_molecules(table, smiles, none, fragments)
     usable, rejected = [], [each for each in bad if each.duplicate_of is None]
     for graph, place in zip(molecules, places, strict=True):
         reason = _unusable(graph.x, settings, info)
         if reason:
-            rejected.append(Rejected(table.lines[place], table.columns[smiles][place], reason))
+            text = ".".join(table.columns[name][place] for name in smiles_columns(smiles))
+            rejected.append(Rejected(table.lines[place], text, reason))
         else:
             usable.append((place, graph))
     together = torch.zeros(0, info.num_targets)
@@ -103,7 +124,8 @@ def predict_table(model: Predictor, table: Table, smiles: str = "smiles", batch_
         if settings.data.descriptors:
             places = [place for place, _ in usable]
             # Not kept: tables to predict may be of any length.
-            numbers = described(table, smiles, places, settings.data.descriptors, keep=False)
+            names = settings.data.descriptors
+            numbers = described(table, smiles, places, names, keep=False, fragments=fragments)
             check_descriptors(numbers, info)
             graphs = graphs.with_tensors(descriptors=numbers)
         together, each = predict_members(model, graphs, batch_size)

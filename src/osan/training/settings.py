@@ -23,7 +23,7 @@ from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
 from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain
-from osan.words import Deleted, Kind, MetricName
+from osan.words import Deleted, Fragments, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in(NOISES)]
@@ -47,10 +47,12 @@ class DataSettings(Section):
     custom data also the file of a split, or a column of the table. ``fold = "seed"`` tests fold ``seed % 10``
     of the split with seed ``seed // 10``, so runs 0 to 49 are five times ten folds (with N folds, N for 10).
     ``limit`` keeps that many graphs of each split, for a first look.
-    ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see :func:`osan.data.encode`.
-    Both networks see them beside the vertex features. ``descriptors`` are numbers of whole molecules, such as
-    ``["rdkit2d", "morgan"]`` or columns of the table: see :mod:`osan.data.descriptors`. The network sees them
-    beside its pooled features.
+
+    ``smiles`` is the column of SMILES, or a list of several, and ``fragments`` says what is kept of salts and
+    mixtures. ``encodings`` are structural encodings, such as ``["cse:16", "rwse:16"]``: see
+    :func:`osan.data.encode`. Both networks see them beside the vertex features. ``descriptors`` are numbers
+    of whole molecules, such as ``["rdkit2d", "morgan"]`` or columns of the table: see
+    :mod:`osan.data.descriptors`. The network sees them beside its pooled features.
     """
 
     dataset: str = "planted-motif"
@@ -61,7 +63,8 @@ class DataSettings(Section):
     options: dict[str, Any] = {}
     metric: MetricName | None = None
     kind: Kind = "regression"
-    smiles: str = "smiles"
+    smiles: str | list[str] = "smiles"
+    fragments: Fragments = "keep"
     targets: list[str] = []
     labels: str | None = None
     limit: int | None = Field(default=None, ge=1)

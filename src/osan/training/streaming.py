@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
@@ -15,7 +15,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from osan.data.custom.molecules import rejected_text
+from osan.data.custom.fragments import smiles_columns
+from osan.data.custom.rejected import rejected_text
 from osan.data.descriptors import table_columns
 from osan.data.formats.cells import csv_text
 from osan.data.formats.chunks import table_chunks
@@ -49,7 +50,7 @@ class Told:
 def predict_file(
     run: Path,
     path: Path,
-    smiles: str,
+    smiles: str | Sequence[str],
     out: Path,
     rejected: Path,
     *,
@@ -67,7 +68,7 @@ def predict_file(
     Parameters
     ----------
     run, path, smiles
-        The folder of a finished run, the table, and its column of SMILES.
+        The folder of a finished run, the table, and its column (or columns) of SMILES.
     out, rejected
         Where predictions and rejected rows go. The latter is written if there are some, or were before.
     processes
@@ -115,7 +116,7 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def _identity(run: Path, path: Path, smiles: str, raw: bool, rows: int) -> str:
+def _identity(run: Path, path: Path, smiles: str | Sequence[str], raw: bool, rows: int) -> str:
     """Tells apart calls that do not give the same files."""
     try:
         status = path.stat()
@@ -123,7 +124,15 @@ def _identity(run: Path, path: Path, smiles: str, raw: bool, rows: int) -> str:
         raise OsanError(f"{path} cannot be read: {error.strerror or error}") from error
     places = [place / WEIGHTS for place in model_folders(run)]
     weights = [hashlib.sha256(read_bytes(place)).hexdigest() for place in places if place.is_file()]
-    known = (str(path.resolve()), status.st_size, status.st_mtime_ns, weights, smiles, raw, rows)
+    known = (
+        str(path.resolve()),
+        status.st_size,
+        status.st_mtime_ns,
+        weights,
+        smiles_columns(smiles),
+        raw,
+        rows,
+    )
     return hashlib.sha256(repr(known).encode(errors="surrogatepass")).hexdigest()
 
 
@@ -152,7 +161,9 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _predictions(run: Path, chunks: Iterator[Table], smiles: str, processes: int) -> Iterator[Predicted]:
+def _predictions(
+    run: Path, chunks: Iterator[Table], smiles: str | Sequence[str], processes: int
+) -> Iterator[Predicted]:
     """The predictions of each part of a table, in order."""
     if processes == 1:
         model = load_predictor(run)
@@ -189,16 +200,16 @@ def _load(run: Path) -> None:
     _of_this_process.append(load_predictor(run))
 
 
-def _predict(chunk: Table, smiles: str) -> Predicted:
+def _predict(chunk: Table, smiles: str | Sequence[str]) -> Predicted:
     return predict_table(_of_this_process[0], chunk, smiles)
 
 
-def _columns(run: Path, smiles: str) -> list[str]:
+def _columns(run: Path, smiles: str | Sequence[str]) -> list[str]:
     """The columns that predictions need."""
-    return [smiles, *table_columns(settings_of(run).data.descriptors)]
+    return [*smiles_columns(smiles), *table_columns(settings_of(run).data.descriptors)]
 
 
-def _nothing(run: Path, path: Path, smiles: str) -> Predicted:
+def _nothing(run: Path, path: Path, smiles: str | Sequence[str]) -> Predicted:
     """The predictions of a table without rows: its header."""
     from osan.data.formats.table import read_table
 

@@ -76,6 +76,8 @@ def _load(settings: Settings, data: Path | None, rejected: Path | None) -> Task:
         chosen |= {"labels": wanted.labels, "kind": wanted.kind}
         if content_of(path) == "table":
             chosen |= {"smiles": wanted.smiles, "targets": wanted.targets or None, "rejected": rejected}
+    if wanted.fragments != "keep":
+        chosen["fragments"] = wanted.fragments
     if wanted.descriptors:
         chosen["descriptors"] = wanted.descriptors
     for option in chosen.keys() & wanted.options.keys():

@@ -1,7 +1,8 @@
 """One run in a separate process, which a sweep or an ensemble starts, here or on a node of a cluster.
 
 The process reads one line of JSON from its standard input. It ends, in the middle of an epoch, when that
-input is closed: killing a sweep ends its runs, and no two processes write to one folder.
+input is closed: killing a sweep ends its runs, and no two processes write to one folder. It listens before
+it imports torch, which takes seconds.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import threading
 import time
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from osan import interrupts
 from osan.errors import OsanError, one_line
 from osan.locks import locked
-from osan.training.folder import FAILED, write_json
 from osan.training.processes import FAILURE, FINISHED, INTERRUPTED
-from osan.training.settings import Settings, validated
+
+if TYPE_CHECKING:
+    from osan.training.settings import Settings
 
 # How many seconds to wait for a process that is just ending.
 _PATIENCE = 60.0
@@ -27,6 +31,7 @@ _PATIENCE = 60.0
 
 def run(settings: Settings, folder: Path, data: Path | None = None) -> int:
     """Train, or resume training, in ``folder``; errors are recorded in its ``failed.json``."""
+    from osan.training.folder import FAILED, write_json
     from osan.training.run import train
 
     try:
@@ -65,8 +70,16 @@ def main() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     if message.get("seconds") is not None:
         threading.Thread(target=_interrupt_after, args=(message["seconds"],), daemon=True).start()
-    data = None if message.get("data") is None else Path(message["data"])
-    sys.exit(run(validated(message["settings"]), Path(message["folder"]), data))
+    try:
+        from osan.training.settings import validated
+
+        data = None if message.get("data") is None else Path(message["data"])
+        code = run(validated(message["settings"]), Path(message["folder"]), data)
+    except BaseException as error:
+        if not interrupts.caused(error):  # imports wrap it
+            raise
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def _interrupt_after(seconds: float, pause: float = 10.0) -> None:

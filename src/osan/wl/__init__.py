@@ -13,9 +13,11 @@ from osan.wl.explain import Certificate, Reason, explain
 from osan.wl.hashes import color_hash, vertex_hashes
 from osan.wl.identify import dimension, identifies, lookalikes
 from osan.wl.ladder import CorpusRow, Rung, ladder, ladder_tests, survey_graphs, survey_pairs
+from osan.wl.orbits import distinguishes_by_orbits
 from osan.wl.plans import PLANS, Plan, PlanBuilder
 from osan.wl.refine import distinguishes, refine
 from osan.wl.settings import WLTest
+from osan.wl.symmetry import automorphisms
 
 __all__ = [
     "PLANS",
@@ -29,9 +31,11 @@ __all__ = [
     "Reason",
     "Rung",
     "WLTest",
+    "automorphisms",
     "color_hash",
     "dimension",
     "distinguishes",
+    "distinguishes_by_orbits",
     "draw",
     "draw_certificate",
     "draw_enough",

@@ -88,6 +88,13 @@ def chosen_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
     return copies, _only(chosen == (test.operation == "select"), labels)
 
 
+def ordered_subgraphs(encoded: Encoded, numbers: list[Ints], k: int) -> tuple[Copies, Colors]:
+    """Some of the k-tuples of marks of each graph, by their numbers in lexicographic order, and atp(v, t)."""
+    rows = [_entries(some, n, k) for some, n in zip(numbers, encoded.sizes.tolist(), strict=True)]
+    copies = _copies(encoded, rows)
+    return copies, _ordered_types(encoded, copies)
+
+
 def walk_subgraphs(encoded: Encoded, test: WLTest) -> tuple[Copies, Colors]:
     """For every walk of k vertices the ego-net of its first vertex, the walk's vertices marked."""
     rows = [_walks(encoded, i, test.k) for i in range(len(encoded.graphs))]
@@ -112,7 +119,12 @@ def _tuples(n: int, k: int) -> Ints:
     """All k-tuples over n vertices, in lexicographic order."""
     if n == 0:
         return np.empty((int(k == 0), k), dtype=np.int64)
-    return np.arange(n**k, dtype=np.int64)[:, None] // n ** np.arange(k - 1, -1, -1) % n
+    return _entries(np.arange(n**k, dtype=np.int64), n, k)
+
+
+def _entries(numbers: Ints, n: int, k: int) -> Ints:
+    """The entries of the k-tuples over n vertices with these numbers in lexicographic order."""
+    return numbers[:, None] // n ** np.arange(k - 1, -1, -1) % n
 
 
 def _subsets(total: int, k: int) -> Ints:

@@ -9,10 +9,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from osan.compiled import threads
 from osan.errors import OsanError
 from osan.graphs import Graph
 from osan.wl import neighbor_kernels
 
+# Edges from which on a second thread saves time.
+MANY = 1 << 18
 Ints = npt.NDArray[np.int64]
 Colors = npt.NDArray[np.int32]
 
@@ -167,4 +170,7 @@ def _by_vertex(
     # Read-only like the edges of a graph; otherwise numba would compile several kernels.
     edges.setflags(write=False)
     values.setflags(write=False)
-    return neighbor_kernels.by_vertex(edges, values, edge_ptr, vertex_ptr, graphs[0].directed)
+    parts = threads() if len(edges) > MANY else 1
+    return neighbor_kernels.by_vertex(
+        edges, values, edge_ptr, vertex_ptr, graphs[0].directed, parts, use=parts
+    )

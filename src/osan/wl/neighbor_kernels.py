@@ -15,36 +15,43 @@ from osan.compiled import njit, parallel, prange
 BLOCK = 4096
 
 
-@njit()
-def by_vertex(edges, values, edge_ptr, vertex_ptr, directed):  # type: ignore[no-untyped-def]
+@parallel
+def by_vertex(edges, values, edge_ptr, vertex_ptr, directed, parts):  # type: ignore[no-untyped-def]
     """Where the arcs of each vertex of the union begin, and a value for each of them, in the order of edges.
 
     The arc of an edge (u, v) at u has the value ``values[e, 1]``, the one at v ``values[e, 0]``: with the
     edges themselves, the other end. An undirected loop is one arc; a directed one leaves v and enters v.
+    Each of the ``parts`` into which the vertices are divided reads all edges and writes the arcs of its own
+    vertices, so the result does not depend on their number.
     """
-    ptr = np.zeros(vertex_ptr[-1] + 1, np.int64)
-    for g in range(edge_ptr.shape[0] - 1):
-        first = vertex_ptr[g]
-        for e in range(edge_ptr[g], edge_ptr[g + 1]):
-            u, v = first + edges[e, 0], first + edges[e, 1]
-            ptr[u + 1] += 1
-            if directed or u != v:
-                ptr[v + 1] += 1
+    total = vertex_ptr[-1]
+    ptr = np.zeros(total + 1, np.int64)
+    for part in prange(parts):
+        low, high = total * part // parts, total * (part + 1) // parts
+        for g in range(edge_ptr.shape[0] - 1):
+            first = vertex_ptr[g]
+            for e in range(edge_ptr[g], edge_ptr[g + 1]):
+                u, v = first + edges[e, 0], first + edges[e, 1]
+                if low <= u < high:
+                    ptr[u + 1] += 1
+                if low <= v < high and (directed or u != v):
+                    ptr[v + 1] += 1
     for i in range(1, ptr.shape[0]):
         ptr[i] += ptr[i - 1]
     place = ptr[:-1].copy()
     arcs = np.empty(ptr[-1], np.int32)
-    for g in range(edge_ptr.shape[0] - 1):
-        first = vertex_ptr[g]
-        for e in range(edge_ptr[g], edge_ptr[g + 1]):
-            u, v = first + edges[e, 0], first + edges[e, 1]
-            a = place[u]
-            place[u] = a + 1
-            arcs[a] = values[e, 1]
-            if directed or u != v:
-                b = place[v]
-                place[v] = b + 1
-                arcs[b] = values[e, 0]
+    for part in prange(parts):
+        low, high = total * part // parts, total * (part + 1) // parts
+        for g in range(edge_ptr.shape[0] - 1):
+            first = vertex_ptr[g]
+            for e in range(edge_ptr[g], edge_ptr[g + 1]):
+                u, v = first + edges[e, 0], first + edges[e, 1]
+                if low <= u < high:
+                    arcs[place[u]] = values[e, 1]
+                    place[u] += 1
+                if low <= v < high and (directed or u != v):
+                    arcs[place[v]] = values[e, 0]
+                    place[v] += 1
     return ptr, arcs
 
 

@@ -21,12 +21,46 @@ def strides_of(n, k):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def replaced_word(colors, base, tuple_index, w, n, k, strides, salt):  # type: ignore[no-untyped-def]
+def zeroed(t, n, k, strides):  # type: ignore[no-untyped-def]
+    """For each j, the number of the tuple t with its j-th entry replaced by 0."""
+    firsts = np.empty(k, np.int64)
+    for j in range(k):
+        firsts[j] = t - ((t // strides[j]) % n) * strides[j]
+    return firsts
+
+
+@njit(inline="always")
+def replaced_word(colors, base, firsts, w, k, strides, salt):  # type: ignore[no-untyped-def]
     """Hash of (C(phi_1(t, w)), ..., C(phi_k(t, w))): the colors of t with each entry replaced by w."""
     word = salt
     for j in range(k):
-        entry = (tuple_index // strides[j]) % n
-        word = mix(word ^ np.uint64(colors[base + tuple_index + (w - entry) * strides[j]]))
+        word = mix(word ^ np.uint64(colors[base + firsts[j] + w * strides[j]]))
+    return word
+
+
+@njit(inline="always")
+def signature_word(colors, base, t, n, k, strides, oblivious, salt):  # type: ignore[no-untyped-def]
+    """Hash of the k-WL signature of tuple t of the graph whose tuples begin at ``base``."""
+    word = mix(np.uint64(colors[base + t]) ^ salt)
+    if oblivious:
+        for j in range(k):
+            total = np.uint64(0)
+            first = base + t - ((t // strides[j]) % n) * strides[j]
+            for w in range(n):
+                total += mix(np.uint64(colors[first + w * strides[j]]) ^ salt)
+            word = mix(word ^ mix(total + np.uint64(j)))
+    elif k == 2:
+        total = np.uint64(0)
+        column, row = base + t % n, base + (t // n) * n
+        for w in range(n):
+            total += mix(pair(colors[column + w * n], colors[row + w]) ^ salt)
+        word = mix(word ^ mix(total))
+    else:
+        total = np.uint64(0)
+        firsts = zeroed(t, n, k, strides)
+        for w in range(n):
+            total += replaced_word(colors, base, firsts, w, k, strides, salt)
+        word = mix(word ^ mix(total))
     return word
 
 
@@ -39,26 +73,7 @@ def tuple_words(colors, k, size_of_block, n_of_block, start_of_block, base_of_bl
         base = base_of_block[block]
         strides = strides_of(n, k)
         for t in range(start_of_block[block], start_of_block[block] + size_of_block[block]):
-            word = mix(np.uint64(colors[base + t]) ^ salt)
-            if oblivious:
-                for j in range(k):
-                    total = np.uint64(0)
-                    first = base + t - ((t // strides[j]) % n) * strides[j]
-                    for w in range(n):
-                        total += mix(np.uint64(colors[first + w * strides[j]]) ^ salt)
-                    word = mix(word ^ mix(total + np.uint64(j)))
-            elif k == 2:
-                total = np.uint64(0)
-                column, row = base + t % n, base + (t // n) * n
-                for w in range(n):
-                    total += mix(pair(colors[column + w * n], colors[row + w]) ^ salt)
-                word = mix(word ^ mix(total))
-            else:
-                total = np.uint64(0)
-                for w in range(n):
-                    total += replaced_word(colors, base, t, w, n, k, strides, salt)
-                word = mix(word ^ mix(total))
-            words[base + t] = word & mask
+            words[base + t] = signature_word(colors, base, t, n, k, strides, oblivious, salt) & mask
     return words
 
 
@@ -88,16 +103,16 @@ def same_vectors(colors, base, t, other_base, other, n, k, strides, salt):  # ty
     """
     mine = np.empty(n, np.uint64)
     theirs = np.empty(n, np.uint64)
+    firsts, others = zeroed(t, n, k, strides), zeroed(other, n, k, strides)
     for w in range(n):
-        mine[w] = replaced_word(colors, base, t, w, n, k, strides, salt)
-        theirs[w] = replaced_word(colors, other_base, other, w, n, k, strides, salt)
+        mine[w] = replaced_word(colors, base, firsts, w, k, strides, salt)
+        theirs[w] = replaced_word(colors, other_base, others, w, k, strides, salt)
     my_order = np.argsort(mine)
     their_order = np.argsort(theirs)
     for w in range(n):
         for j in range(k):
-            a = (my_order[w] - (t // strides[j]) % n) * strides[j]
-            b = (their_order[w] - (other // strides[j]) % n) * strides[j]
-            if colors[base + t + a] != colors[other_base + other + b]:
+            a, b = my_order[w] * strides[j], their_order[w] * strides[j]
+            if colors[base + firsts[j] + a] != colors[other_base + others[j] + b]:
                 return False
     return True
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +12,28 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.data.custom.fragments import MoleculeReader, joined, smiles_columns, texts_of
 from osan.data.custom.graphs import class_targets
+from osan.data.custom.rejected import Rejected, write_rejected
 from osan.data.custom.splits import check_custom, custom_split
 from osan.data.descriptors import describe, table_columns
 from osan.data.flat import flatten
-from osan.data.formats.cells import csv_text
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
 from osan.data.formats.times import times
 from osan.data.metrics import check_kind, default_metric
 from osan.data.splits import SplitRequest, given_split, num_folds, scaffold_split, time_split
 from osan.data.task import Features, Task, make_task
 from osan.errors import OsanError
-from osan.extras import optional, rdkit
-from osan.files import write_bytes
-from osan.graphs.smiles import SmilesGuard
-from osan.words import Kind
+from osan.extras import optional
+from osan.words import Fragments, Kind
 
 # How tables write the values of a binary target, besides 1 and 0.
 _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 
 
-@dataclass(frozen=True)
-class Rejected:
-    """A row of a table that is not used.
-
-    Parameters
-    ----------
-    line, smiles
-        Its line in the file and its SMILES.
-    reason
-        Why it is not used.
-    duplicate_of
-        The line of the same molecule, if that is the reason.
-    """
-
-    line: int
-    smiles: str
-    reason: str
-    duplicate_of: int | None = None
-
-
 def load_table(
     path: str | os.PathLike[str],
-    smiles: str = "smiles",
+    smiles: str | Sequence[str] = "smiles",
     targets: str | Sequence[str] = "y",
     *,
     kind: Kind = "regression",
@@ -66,6 +44,7 @@ def load_table(
     rejected: str | os.PathLike[str] | None = None,
     metric: str | None = None,
     descriptors: Sequence[str] = (),
+    fragments: Fragments = "keep",
 ) -> Task:
     """Load molecules from a CSV, TSV or Parquet file.
 
@@ -77,7 +56,8 @@ def load_table(
     path
         The file, with a header.
     smiles, targets
-        Names of columns. A row may lack some of its targets.
+        Names of columns. A row may lack some of its targets. Several columns of SMILES make one graph per
+        row, without edges between the molecules; a further vertex feature is the column of an atom.
     kind
         ``"regression"``; ``"binary"`` (each target is 0 or 1, also written as false or true, no or yes); or
         ``"multiclass"`` (one column with any names of classes).
@@ -96,6 +76,8 @@ def load_table(
     descriptors
         Numbers of whole molecules beside their graphs: ``"rdkit2d"``, ``"morgan:N"``, and names of columns;
         see :mod:`osan.data.descriptors`.
+    fragments
+        What is kept of salts and mixtures: see :class:`~osan.data.custom.fragments.MoleculeReader`.
 
     Raises
     ------
@@ -110,22 +92,25 @@ def load_table(
     request = SplitRequest(split, fold, seed, validate_on_test)
     check_custom(request)
     column, of_times = _split_column(request, path)
-    wanted = [smiles, *columns, *table_columns(descriptors)]
+    sources = smiles_columns(smiles)
+    wanted = [*sources, *columns, *table_columns(descriptors)]
     table = read_table(path, [*wanted, *([] if column is None or column in wanted else [column])])
     y, classes = _targets(table, columns, kind)
-    molecules, rows, bad = read_molecules(table, smiles, y)
+    molecules, rows, bad = read_molecules(table, sources, y, fragments)
     if rejected is not None:
         write_rejected(Path(rejected), bad)
     if not molecules:
         reasons = "; ".join(f"line {r.line}: {r.reason}" for r in bad[:3]) or "it has no rows"
         raise OsanError(f"{path}: expected at least one usable row, got 0 of {len(table.lines)} ({reasons})")
-    from ogb.utils.features import get_atom_feature_dims, get_bond_feature_dims
+    from ogb.utils.features import get_bond_feature_dims
 
     graphs = flatten(molecules)
     if descriptors:
-        graphs = graphs.with_tensors(descriptors=described(table, smiles, rows, descriptors))
+        numbers = described(table, sources, rows, descriptors, fragments=fragments)
+        graphs = graphs.with_tensors(descriptors=numbers)
     lines = [table.lines[row] for row in rows]
-    further = {"scaffold": lambda: scaffold_split([table.columns[smiles][row] for row in rows])}
+    # Of several molecules, the first one's scaffold counts.
+    further = {"scaffold": lambda: scaffold_split(texts_of(table, sources[0], rows, fragments))}
     if column is not None:
         cells = [table.columns[column][row] for row in rows]
         places = [f"{path}, line {line}, column {column}" for line in lines]
@@ -143,7 +128,7 @@ def load_table(
         parts,
         kind=kind,
         metric=metric or default_metric(kind, molecules=True),
-        vertex_features=Features(sizes=tuple(get_atom_feature_dims())),
+        vertex_features=atom_features(len(sources)),
         edge_features=Features(sizes=tuple(get_bond_feature_dims())),
         num_targets=len(classes) or len(columns),
         classes=classes,
@@ -155,8 +140,24 @@ def load_table(
     )
 
 
+def atom_features(columns: int = 1) -> Features:
+    """OGB's atom features and, if there are several columns of SMILES, which one an atom comes from.
+
+    >>> atom_features().sizes, atom_features(2).sizes[-1]
+    ((119, 5, 12, 12, 10, 6, 6, 2, 2), 2)
+    """
+    from ogb.utils.features import get_atom_feature_dims
+
+    return Features(sizes=(*get_atom_feature_dims(), *([columns] if columns > 1 else [])))
+
+
 def described(
-    table: Table, smiles: str, rows: Sequence[int], names: Sequence[str], keep: bool = True
+    table: Table,
+    smiles: str | Sequence[str],
+    rows: Sequence[int],
+    names: Sequence[str],
+    keep: bool = True,
+    fragments: Fragments = "keep",
 ) -> Tensor:
     """The descriptors of the molecules in some rows of a table, shape ``[rows, columns]``."""
     numbers: dict[str, list[float]] = {}
@@ -167,43 +168,37 @@ def described(
         numbers[name] = [
             number(cells[row], where.format(table.lines[row]), table.decimal_comma) for row in rows
         ]
-    return describe([table.columns[smiles][row] for row in rows], names, numbers, keep=keep)
+    return describe(texts_of(table, smiles, rows, fragments), names, numbers, keep=keep)
 
 
-def read_molecules(table: Table, smiles: str, y: Tensor) -> tuple[list[Data], list[int], list[Rejected]]:
+def read_molecules(
+    table: Table, smiles: str | Sequence[str], y: Tensor, fragments: Fragments = "keep"
+) -> tuple[list[Data], list[int], list[Rejected]]:
     """The usable molecules of a table, their rows, and the rejected rows.
 
-    Two rows hold the same molecule if their canonical SMILES by RDKit agree; the first one is kept.
+    Two rows hold the same molecule if their canonical SMILES by RDKit agree, in every column; the first one
+    is kept.
     """
-    purpose = "reading SMILES"
-    kit, _ = rdkit(purpose), optional("ogb.utils.features", "molecules", purpose)
+    optional("ogb.utils.features", "molecules", "reading SMILES")
     molecules, rows, bad = [], [], []
-    seen: dict[str, int] = {}
-    with kit.rdBase.BlockLogs(), SmilesGuard() as guard:
-        for row, (line, text) in enumerate(zip(table.lines, table.columns[smiles], strict=True)):
+    seen: dict[tuple[str, ...], int] = {}
+    cells = zip(*(table.columns[name] for name in smiles_columns(smiles)), strict=True)
+    with MoleculeReader(fragments) as reader:
+        for row, (line, texts) in enumerate(zip(table.lines, cells, strict=True)):
             target, first = y[row : row + 1], None
-            problem = guard.problem(text)
-            readable = text and "\0" not in text and not problem
-            mol = kit.Chem.MolFromSmiles(text) if readable else None
-            if not text:
-                reason = "empty SMILES"
-            elif problem:
-                reason = problem
-            elif mol is None:
-                reason = "unreadable SMILES"
-            elif mol.GetNumAtoms() == 0:
-                reason = "molecule without atoms"
-            elif missing(target):
+            found = [reader.read(text) for text in texts]
+            reason = next((problem for _, problem in found if problem), "")
+            if not reason and missing(target):
                 reason = "missing target"
-            elif (name := kit.Chem.MolToSmiles(mol)) in seen:
-                first = seen[name]
+            if not reason:
+                name = tuple(reader.canonical(molecule) for molecule, _ in found)
+                first = seen.setdefault(name, line)
+                if first == line:
+                    molecules.append(joined([featurize(molecule, target) for molecule, _ in found]))
+                    rows.append(row)
+                    continue
                 reason = f"duplicate of line {first}"
-            else:
-                seen[name] = line
-                molecules.append(featurize(mol, target))
-                rows.append(row)
-                continue
-            bad.append(Rejected(line, text, reason, first))
+            bad.append(Rejected(line, ".".join(texts), reason, first))
     return molecules, rows, bad
 
 
@@ -246,18 +241,6 @@ def featurize(mol: Any, y: Tensor) -> Data:
 def missing(target: Tensor) -> bool:
     """Whether a row of targets has no value at all (NaN, or -1 for a class)."""
     return bool(target.isnan().all() if target.is_floating_point() else (target < 0).all())
-
-
-def write_rejected(path: Path, bad: Sequence[Rejected]) -> None:
-    """Write ``line,smiles,reason`` rows, whole or not at all."""
-    write_bytes(path, rejected_text(bad).encode())
-
-
-def rejected_text(bad: Sequence[Rejected], header: bool = True, raw: bool = False) -> str:
-    """The rows ``line,smiles,reason``; cells are :func:`harmless` unless ``raw``."""
-    rows = [[str(r.line), r.smiles, r.reason] for r in bad]
-    first = [["line", "smiles", "reason"]] if header else []
-    return csv_text([*first, *rows], ",", raw)
 
 
 def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:

@@ -126,6 +126,13 @@ def read_header(path: Path, columns: Sequence[str]) -> tuple[list[str], str]:
     return header, separator
 
 
+def count_rows(path: Path) -> int:
+    """About how many rows a table has: its lines, without the header and empty ones."""
+    if _is_parquet(path):
+        return int(open_parquet(path).metadata.num_rows)
+    return max(0, sum(1 for line in read_text(path).splitlines() if line.strip()) - 1)
+
+
 def has_column(path: Path, name: str) -> bool:
     """Whether a table has exactly one column of that name; only its header is read."""
     try:

@@ -20,6 +20,7 @@ from osan.graphs import (
     shrikhande,
 )
 from osan.wl.ladder import separates_more
+from osan.wl.orbits import distinguishes_by_orbits
 from osan.wl.refine import distinguishes
 from osan.wl.settings import WLTest
 from osan.wl.theory.check import Check
@@ -27,9 +28,10 @@ from osan.wl.theory.check import Check
 GraphPair = tuple[Graph, Graph]
 
 
-def separates(pair: GraphPair, test: WLTest) -> Callable[[int | None], bool]:
+def separates(pair: GraphPair, test: WLTest, by_orbits: bool = False) -> Callable[[int | None], bool]:
     """That a test separates a pair."""
-    return lambda limit: distinguishes(*pair, test, max_memory=limit)
+    answer = distinguishes_by_orbits if by_orbits else distinguishes
+    return lambda limit: answer(*pair, test, max_memory=limit)
 
 
 def both(k: int) -> tuple[WLTest, WLTest]:

@@ -126,7 +126,7 @@ def test_a_checkpoint_from_before_data_were_noted(tmp_path, small, finished, out
     assert outcome(folder) == outcome(finished)
 
 
-@pytest.mark.parametrize("damage", ["cut", "text", "pickle", "other"])
+@pytest.mark.parametrize("damage", ["cut", "text", "pickle", "other", "number", "no toml"])
 def test_a_damaged_checkpoint(tmp_path, small, finished, damage):
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)
@@ -138,8 +138,11 @@ def test_a_damaged_checkpoint(tmp_path, small, finished, damage):
         file.write_text("not a checkpoint")
     elif damage == "pickle":
         torch.save({"settings": os.system}, file)  # would run code if it were unpickled
-    else:
+    elif damage == "other":
         torch.save({"a": torch.zeros(1)}, file)
+    else:
+        state = torch.load(file, weights_only=True)
+        torch.save({**state, "settings": 3 if damage == "number" else "a = ["}, file)
     before = file.read_bytes()
     with pytest.raises(OsanError, match=r"checkpoint.ckpt: not a checkpoint .*move it away"):
         train(small(), folder, resume=True, progress=False)

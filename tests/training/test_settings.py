@@ -156,6 +156,14 @@ def test_nested_words():
             parsed_changes(["data.options=" + "[" * depth + "]" * depth])
 
 
+def test_numbers_of_thousands_of_digits(tmp_path):
+    with pytest.raises(OsanError, match=r"seed: expected a number with fewer digits, got 5000"):
+        parsed_changes(["seed=" + "9" * 5000])
+    (tmp_path / "a.toml").write_text("seed = " + "9" * 5000)
+    with pytest.raises(OsanError, match=r"a\.toml: not valid TOML"):
+        read_settings(tmp_path / "a.toml")
+
+
 def test_settings_that_are_no_text(tmp_path):
     with pytest.raises(OsanError, match="expected UTF-8 text"):
         write_settings(Settings().changed({"data.dataset": "a\udcff"}), tmp_path / "settings.toml")

@@ -67,7 +67,13 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 def check_settings(path: Path, checkpoint: dict[str, Any], settings: Settings) -> None:
     """Raise if a checkpoint was made with other settings."""
-    made = validated(toml.loads(checkpoint["settings"]), str(path))
+    try:
+        tree = toml.loads(checkpoint["settings"])
+    except (TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise OsanError(
+            f"{path}: not a checkpoint of osan ({error}); move it away to train again from the start"
+        ) from error
+    made = validated(tree, str(path))
     different = settings.differences(made)
     if different:
         raise OsanError(f"{path} belongs to a run with other settings: {'; '.join(different[:5])}")

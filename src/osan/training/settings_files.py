@@ -116,10 +116,12 @@ def parsed_changes(words: Sequence[str]) -> dict[str, Any]:
             raise OsanError(f"{word}: expected key=value, such as training.epochs=50")
         try:
             changes[key.strip()] = toml.loads(f"value = {value}")["value"]
-            _check_size(changes[key.strip()])
         except RecursionError:
             raise OsanError(f"{key.strip()}: expected a value, got one that is nested too deep") from None
         except toml.TOMLDecodeError:
             unset = value.strip().lower() == "none" and key.strip() not in _NAMED_NONE
             changes[key.strip()] = None if unset else value.strip()
+        except ValueError:  # Python reads no integers of thousands of digits
+            raise OsanError(f"{key.strip()}: expected a number with fewer digits, got {len(value)}") from None
+        _check_size(changes[key.strip()])
     return changes

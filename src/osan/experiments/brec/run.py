@@ -179,7 +179,7 @@ def read_records(path: Path, model: str | None = None) -> dict[int, BrecRecord]:
             for row in told["records"]
         }
         found = told["model"]
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise OsanError(
             f"{path}: expected records of osan brec, got {type(error).__name__}: {error}"
         ) from error

@@ -4,11 +4,12 @@ import contextlib
 import csv
 import math
 import os
+import sys
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from ogb.utils.mol import smiles2graph
 
@@ -191,6 +192,7 @@ def test_any_bytes_give_a_task_or_an_error(tmp_path_factory, data):
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=30))
 def test_any_text_is_a_molecule_or_rejected(tmp_path_factory, text):
+    assume("\0" not in text or sys.version_info >= (3, 11))  # which csv could not write before
     path = tmp_path_factory.mktemp("smiles") / "a.csv"
     rows = [(s, i) for i, s in enumerate(GOOD)]
     with contextlib.suppress(OsanError):  # such as surrogates or line breaks that break the file itself

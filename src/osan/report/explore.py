@@ -153,6 +153,6 @@ def _texts(labels: Sequence[Any]) -> list[str]:
 
 def _molecules() -> dict[str, dict[str, Any]]:
     """Some molecules that the page knows by their SMILES."""
-    text = files("osan.report").joinpath("explorer", "molecules.json").read_text(encoding="utf-8")
+    text = files("osan.report").joinpath("explorer/molecules.json").read_text(encoding="utf-8")
     found: dict[str, dict[str, Any]] = json.loads(text)
     return found

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch_geometric.data import Data
+from typing_extensions import Self
 
 from osan.data.formats.table import Table
 from osan.errors import OsanError

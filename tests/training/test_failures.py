@@ -241,6 +241,15 @@ def test_sizes_that_no_network_has(tmp_path, key, value):
         load_model(folder)
 
 
+def test_empty_settings_are_damaged_ones(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "runs" / "mine" / "seed-3")
+    (tmp_path / "runs" / "mine" / "seed-3" / SETTINGS).write_text("")
+    found = read_run(tmp_path / "runs" / "mine" / "seed-3", tmp_path / "runs")
+    assert found.damaged
+    assert "expected the settings of a run, got an empty file" in found.error
+    assert (found.settings.name, found.settings.seed) == ("mine", 3)
+
+
 def test_loading_a_model(tmp_path, finished):
     learner, settings, info = load_model(finished)
     assert not learner.training

@@ -142,7 +142,8 @@ def test_molecules_and_graphs_are_not_mixed_up(graph_run, tmp_path):
         run("predict", graph_run, "CCO")
     torch.save(own_graphs(3), tmp_path / "new.pt")
     with pytest.raises(
-        OsanError, match=r"--smiles, --rejected: expected a table of molecules, got graphs in new\.pt"
+        OsanError,
+        match=r"--smiles, --rejected, --neighbors: expected a table of molecules, got graphs in new\.pt",
     ):
         run("predict", graph_run, "new.pt", "--smiles", "mol")
     with pytest.raises(OsanError, match=r"expected another file, got new\.pt, the file itself"):

@@ -110,7 +110,7 @@ def test_pictures():
 
 
 def test_published_pairs(osan_data):
-    """A part of BREC and SR25; all of them hold as well, which takes minutes."""
+    """A part of BREC and SR25; benchmarks/certificates.py verifies all of them, which takes minutes."""
     pairs = read_pairs(osan_data / "BREC" / "brec_pairs.tsv.gz")
     for i in (0, 30, 70, 100, 170, 250):
         pair = pairs[i]

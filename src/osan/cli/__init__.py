@@ -18,6 +18,7 @@ from osan.cli import (
     brec,
     data,
     demo,
+    embed,
     evaluate,
     explain,
     explore,
@@ -29,6 +30,7 @@ from osan.cli import (
     table,
     theory,
     train,
+    tune,
     wl,
     wl_enough,
     wl_explain,
@@ -62,8 +64,10 @@ app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)
 app.command()(brec.brec)
 app.command()(train.train)
+app.command()(tune.tune)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)
+app.command()(embed.embed)
 app.command()(sweep.sweep)
 app.command()(table.table)
 app.command()(runs.runs)

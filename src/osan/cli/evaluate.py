@@ -22,15 +22,20 @@ def evaluate(
         str, typer.Option(help="Noise (default: that of the run): gumbel, sum-of-gamma, gaussian or none.")
     ] = "",
     noise_scale: Annotated[float, typer.Option(min=0, help="Scale of --noise.")] = 1.0,
+    level: Annotated[
+        float, typer.Option(help="Level of the intervals, or sets of classes, whose coverage is shown.")
+    ] = 0.9,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
     """Score the best model of a run on any split, with any number of samples and any noise.
 
     If subgraphs are learned, also print the agreement of the choices of different samples (Cohen's kappa): 1
-    if they are always the same, 0 if noise alone decides; for an ensemble, their mean over its members.
+    if they are always the same, 0 if noise alone decides; for an ensemble, their mean over its members. The
+    coverage is the share of targets in conformal intervals (classes: in prediction sets) from validation.
     """
     from osan.selection import Noise
+    from osan.training.calibration import CALIBRATION, coverage, read_calibration
     from osan.training.evaluation import predict, sample_agreement, scores
     from osan.training.members import members_of, votes
     from osan.training.run import load_predictor
@@ -50,15 +55,23 @@ def evaluate(
     graphs = task.splits[split]
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
-    values = scores(predict(model, graphs, size, samples, other), graphs.y, info, votes(model))
+    prediction = predict(model, graphs, size, samples, other)
+    values = scores(prediction, graphs.y, info, votes(model))
+    found = None
+    if (run / CALIBRATION).is_file():
+        found = coverage(prediction, graphs.y, read_calibration(run, info), level)
     number = max(2, samples or 5)
     kappas = [sample_agreement(each, graphs, size, number, other) for each in members_of(model)]
     known = [value for value in kappas if value is not None]
     kappa = fmean(known) if known else None
     if as_json:
-        print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, "agreement": kappa})
+        more = {"agreement": kappa, "intervals": found}
+        print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, **more})
         return
     for name, value in values.items():
         typer.echo(f"{split} {name} {value:.4f} ({len(graphs)} graphs)")
+    if found is not None:
+        width = "infinite" if found["width"] is None else f"{found['width']:.4g} wide on average"
+        typer.echo(f"{split} coverage {found['coverage']:.4f} of intervals at level {level:g}, {width}")
     if kappa is not None:
         typer.echo(f"{split} agreement of samples {kappa:.4f}")

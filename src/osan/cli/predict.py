@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, one_or_many, print_json
+from osan.cli.options import Json, flag, one_or_many, print_json
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
+    from osan.training.calibration import Interval
     from osan.training.members import Predictor
 
 
@@ -32,6 +33,12 @@ def predict(
         Path | None, typer.Option(help="File for bad rows of a table (default: rejected.csv).")
     ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes for a table of molecules.")] = 1,
+    level: Annotated[
+        float | None, typer.Option(help="Add intervals that hold this share of truths, e.g. 0.9.")
+    ] = None,
+    neighbors: Annotated[
+        int, typer.Option(min=0, help="Molecules: list so many similar training molecules of each.")
+    ] = 0,
     raw_cells: Annotated[
         bool, typer.Option("--raw-cells", help="Write cells that are formulas as they are.")
     ] = False,
@@ -43,22 +50,27 @@ def predict(
     larger than the memory; the same command goes on where an earlier one was stopped. Predictions of a single
     molecule, and all with --json, are printed; then files are written only with --out and --rejected.
     """
+    from osan.training.calibration import interval_of
     from osan.training.prediction import check_molecules, takes_molecules
     from osan.training.run import load_predictor
 
     model = load_predictor(run)
     settings, info = model.settings, model.info
+    with flag("level", "--level"):
+        interval = interval_of(run, info, level)
     if _are_graphs(given, takes_molecules(info)):
-        if smiles or rejected is not None:
-            raise OsanError(f"--smiles, --rejected: expected a table of molecules, got graphs in {given}")
-        _predict_graphs(model, given, out, as_json)
+        if smiles or rejected is not None or neighbors:
+            raise OsanError(
+                f"--smiles, --rejected, --neighbors: expected a table of molecules, got graphs in {given}"
+            )
+        _predict_graphs(model, given, out, as_json, interval)
         return
     column = one_or_many(smiles) or settings.data.smiles
     if os.path.isfile(given) and not as_json:
         check_molecules(info)
-        _predict_file(run, given, column, out, rejected, processes, raw_cells)
+        _predict_file(run, given, column, out, rejected, processes, raw_cells, level, neighbors)
     else:
-        _print_molecules(model, given, column, out, rejected, as_json)
+        _print_molecules(model, given, column, out, rejected, as_json, interval, neighbors)
 
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
@@ -76,14 +88,16 @@ def _are_graphs(given: str, takes_molecules: bool) -> bool:
     return content == "graphs" or (content is None and not takes_molecules)
 
 
-def _predict_graphs(model: Predictor, given: str, out: Path | None, as_json: bool) -> None:
+def _predict_graphs(
+    model: Predictor, given: str, out: Path | None, as_json: bool, interval: Interval | None
+) -> None:
     from osan.training.columns import distinct, write_csv
     from osan.training.prediction import predict_graphs
 
     if not as_json:
         out = out or Path("predictions.csv")
     _check_names(given, out)
-    columns, values = predict_graphs(model, Path(given))
+    columns, values = predict_graphs(model, Path(given), interval=interval)
     header, rows = distinct(["graph", *columns]), [[i, *row] for i, row in enumerate(values.tolist())]
     if out is not None:
         write_csv(out, header, rows, "\t" if ".tsv" in out.name.lower() else ",")
@@ -101,20 +115,31 @@ def _predict_file(
     rejected: Path | None,
     processes: int,
     raw: bool,
+    level: float | None,
+    neighbors: int,
 ) -> None:
     from osan.cli.options import progress_bar
     from osan.training.streaming import Told, predict_file
 
     out, rejected = out or Path("predictions.csv"), rejected or Path("rejected.csv")
     _check_names(given, out, rejected)
-    with progress_bar() as bar:
+    with flag("neighbors", "--neighbors"), progress_bar() as bar:
         shown = bar.add_task("rows", total=None)
 
         def progress(told: Told) -> None:
             bar.update(shown, completed=told.molecules + told.rejected)
 
         told = predict_file(
-            run, Path(given), column, out, rejected, processes=processes, raw=raw, progress=progress
+            run,
+            Path(given),
+            column,
+            out,
+            rejected,
+            processes=processes,
+            raw=raw,
+            level=level,
+            neighbors=neighbors,
+            progress=progress,
         )
     typer.echo(f"wrote predictions of {told.molecules} molecules to {out}")
     if told.rejected:
@@ -132,6 +157,8 @@ def _print_molecules(
     out: Path | None,
     rejected: Path | None,
     as_json: bool,
+    interval: Interval | None,
+    neighbors: int,
 ) -> None:
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.fragments import smiles_columns
@@ -139,6 +166,7 @@ def _print_molecules(
     from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
     from osan.training.columns import distinct, write_csv
+    from osan.training.neighbors import neighbors_of
     from osan.training.prediction import decimal_commas, one_molecule, predict_table, printed_rows
 
     of_file = os.path.isfile(given)
@@ -146,7 +174,9 @@ def _print_molecules(
         _check_names(given, out, rejected)
     wanted = [*smiles_columns(column), *table_columns(model.settings.data.descriptors)]
     table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
-    predicted = predict_table(model, table, column)
+    with flag("neighbors", "--neighbors"):
+        similar = neighbors_of(model, neighbors)
+    predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
     bad = predicted.rejected
     if bad and not of_file:
         raise OsanError(
@@ -166,7 +196,7 @@ def _print_molecules(
         typer.echo(f"wrote predictions of {len(predicted.values)} molecules to {out}")
     else:
         for name, value in zip(predicted.columns, predicted.values[0], strict=True):
-            typer.echo(f"{name} {value:.6g}")
+            typer.echo(f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}")
 
 
 def _check_names(table: str, *written: Path | None) -> None:

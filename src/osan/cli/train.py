@@ -12,6 +12,7 @@ import typer
 
 from osan import interrupts
 from osan.cli.options import RUNS, SPLIT_HELP, Data, Json, Runs, one_or_many, print_json
+from osan.cli.replicates import train_replicates
 from osan.errors import OsanError
 
 if TYPE_CHECKING:
@@ -61,9 +62,12 @@ def train(
     ensemble: Annotated[
         int | None, typer.Option(min=1, help="Number of networks that predict together, in one run folder.")
     ] = None,
+    replicates: Annotated[
+        int | None, typer.Option(min=1, help="Number of runs with other seeds (and random splits).")
+    ] = None,
     processes: Annotated[
         int | None,
-        typer.Option(min=1, help="Members trained at a time (default: as many as processors)."),
+        typer.Option(min=1, help="Members or replicates trained at a time (default: one per processor)."),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="Largest number of epochs.")] = None,
     devices: Annotated[int | None, typer.Option(help="Number of processes or GPUs.")] = None,
@@ -131,12 +135,15 @@ def train(
         "paper": "yes" if like_the_paper else None,
     }
     if resume is not None:
-        _only_machine(changes, dataset, recipe, settings, name, *chosen.values())
+        _only_machine(changes, dataset, recipe, settings, name, replicates, *chosen.values())
         wanted, folder = settings_of(resume).changed(changes), resume
     else:
         wanted = _wanted(dataset, recipe, settings, **chosen)
         wanted = located(wanted.varied(changes, name))
         folder = run_folder(runs, wanted)
+        if replicates is not None:
+            train_replicates(wanted, replicates, runs, quiet, data, processes, as_json)
+            return
     try:
         result = run(
             wanted, folder, resume=resume is not None, progress=not quiet, data=data, processes=processes

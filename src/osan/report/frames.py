@@ -17,6 +17,7 @@ from osan.data.formats.table import Table, is_missing, number, read_table
 from osan.data.loading import content_of
 from osan.errors import OsanError
 from osan.extras import optional
+from osan.training.calibration import interval_of
 from osan.training.columns import distinct, numbered
 from osan.training.prediction import one_molecule, predict_graphs, predict_table, takes_molecules
 from osan.training.run import load_predictor
@@ -27,17 +28,20 @@ if TYPE_CHECKING:
     from osan.training.settings import DataSettings
 
 
-def predict_frame(folder: Path, given: Any, smiles: str | Sequence[str] | None = None) -> pandas.DataFrame:
+def predict_frame(
+    folder: Path, given: Any, smiles: str | Sequence[str] | None = None, level: float | None = None
+) -> pandas.DataFrame:
     """What :meth:`osan.report.Run.predict` returns."""
     pandas = optional("pandas", "molecules", "predictions as a DataFrame")
     model = load_predictor(folder)
     settings, info = model.settings, model.info
+    interval = interval_of(folder, info, level)
     if _is_file(given) and content_of(given) != "table" and not takes_molecules(info):
-        columns, numbers = predict_graphs(model, Path(given))
+        columns, numbers = predict_graphs(model, Path(given), interval=interval)
         return pandas.DataFrame(numbers.numpy(), columns=distinct(columns))
     column = smiles or settings.data.smiles
     table = _table(given, column, settings.data)
-    predicted = predict_table(model, table, column)
+    predicted = predict_table(model, table, column, interval=interval)
     kept = given if is_frame(given) else _whole_frame(table)
     cells = np.full((len(table.lines), len(predicted.columns)), np.nan)
     for row, values in predicted.values.items():

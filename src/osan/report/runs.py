@@ -57,7 +57,9 @@ class Run:
         """Every metric on the test split; empty unless the run is finished."""
         return {} if self.result is None else dict(self.result.scores)
 
-    def predict(self, molecules: Any, *, smiles: str | Sequence[str] | None = None) -> pandas.DataFrame:
+    def predict(
+        self, molecules: Any, *, smiles: str | Sequence[str] | None = None, level: float | None = None
+    ) -> pandas.DataFrame:
         """Predict molecules, with the columns of ``osan predict``.
 
         Rows that cannot be used have no prediction (NaN); a warning says how many and why the first.
@@ -69,6 +71,8 @@ class Run:
             of a table; for a run on graphs, the path of a file of graphs.
         smiles
             The column with SMILES, or several; those of the run by default.
+        level
+            The level of intervals, such as 0.9, if they are wanted.
 
         Returns
         -------
@@ -77,7 +81,7 @@ class Run:
         """
         from osan.report.frames import predict_frame
 
-        return predict_frame(self.folder, molecules, smiles)
+        return predict_frame(self.folder, molecules, smiles, level)
 
     def explain(self, which: str | int, *, samples: int = 100, data: Path | None = None) -> Frequencies:
         """What the network looks at in a molecule (SMILES), or in a graph of the test split (its position).

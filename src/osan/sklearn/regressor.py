@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from typing_extensions import Self
 
 from osan.errors import OsanError
 from osan.sklearn.base import Estimator
+from osan.training.calibration import conformal
 
 
 class OSANRegressor(RegressorMixin, Estimator):
@@ -97,19 +97,7 @@ class OSANRegressor(RegressorMixin, Estimator):
         ndarray
             Lower and upper ends, shape ``[rows, 2]``, or ``[rows, targets, 2]`` for several targets.
         """
-        if not 0 < level < 1:
-            raise OsanError(f"level: expected a number between 0 and 1, got {level!r}")
         values = self._outputs(X).double().numpy()
-        half = np.array([_conformal(column[~np.isnan(column)], level) for column in self.residuals_.T])
+        half = np.array([conformal(column[~np.isnan(column)], level) for column in self.residuals_.T])
         ends = np.stack([values - half, values + half], axis=-1)
         return ends[:, 0] if self.flat_ else ends
-
-
-def _conformal(errors: NDArray[np.float64], level: float) -> float:
-    """The ceil((n + 1) level)-th smallest of n errors; infinite if there is none.
-
-    >>> _conformal(np.array([3.0, 1.0, 2.0, 4.0]), 0.75), _conformal(np.array([1.0]), 0.9)
-    (4.0, inf)
-    """
-    rank = math.ceil((len(errors) + 1) * level - 1e-9)
-    return float(np.sort(errors)[rank - 1]) if rank <= len(errors) else math.inf

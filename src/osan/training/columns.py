@@ -12,11 +12,14 @@ from torch import Tensor
 from osan.data import FlatDataset
 from osan.data.formats.cells import csv_text
 from osan.files import write_bytes
+from osan.training.calibration import Interval
 from osan.training.members import Predictor, joined, votes
 from osan.training.tasks import TaskInfo
 
 
-def predicted_columns(model: Predictor, together: Tensor, each: Tensor) -> tuple[list[str], Tensor]:
+def predicted_columns(
+    model: Predictor, together: Tensor, each: Tensor, interval: Interval | None = None
+) -> tuple[list[str], Tensor]:
     """Names and values, the latter of shape ``[graphs, columns]``.
 
     Each target has a column ``predicted_NAME``, in its unit; classes have ``probability_NAME`` (of class 1,
@@ -24,7 +27,7 @@ def predicted_columns(model: Predictor, together: Tensor, each: Tensor) -> tuple
     probabilities. ``..._spread`` is the standard deviation over the perturbed samples of all members; for an
     ensemble, ``..._spread_members`` and ``..._spread_choice`` are its parts, see :func:`spreads`. If samples
     vote, the probability is that of their mean output, and ``votes_NAME`` is the share of votes, which is
-    scored.
+    scored. Intervals have ``NAME_low`` and ``NAME_high``, and for classes ``calibrated_NAME``.
 
     Parameters
     ----------
@@ -33,6 +36,8 @@ def predicted_columns(model: Predictor, together: Tensor, each: Tensor) -> tuple
     together, each
         Its predictions, and those of every sample of every member; see
         :func:`~osan.training.evaluation.predict_members`.
+    interval
+        Intervals, or sets of classes, to add.
     """
     info = model.info
     classes = info.kind == "multiclass"
@@ -45,6 +50,8 @@ def predicted_columns(model: Predictor, together: Tensor, each: Tensor) -> tuple
     if by_vote:
         # A single column holds the share of class 1 minus 1/2.
         values["votes_{}"] = together if classes else together + 0.5
+    if interval is not None:
+        values |= interval.columns(together)
     header = distinct(form.format(name) for name in names for form in values)
     return header, torch.stack([value.double() for value in values.values()], dim=-1).flatten(1)
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 from osan.data import Task
 from osan.errors import OsanError
-from osan.training.bars import watched
 from osan.training.evaluation import predict
-from osan.training.folder import RESULT, Result, member_folder, read_result
-from osan.training.jobs import Job, available_cpus, run_locally
+from osan.training.folder import Result, member_folder, read_result
+from osan.training.jobs import Job
 from osan.training.members import Ensemble
 from osan.training.outcome import write_outcome
-from osan.training.run import load_predictor, train
+from osan.training.run import load_predictor
 from osan.training.scores import score
 from osan.training.settings import Settings
+from osan.training.several import train_all
 from osan.training.tasks import fold_and_seed, load_task
 
 # Members of runs with neighboring seeds must not be the same.
@@ -57,24 +57,8 @@ def train_ensemble(
             "machine.devices: expected 1 for an ensemble, whose members are trained in parallel, got more"
         )
     jobs = [Job(each, member_folder(folder, i), data) for i, each in enumerate(member_settings(settings))]
-    todo = [job for job in jobs if not (job.folder / RESULT).is_file()]
-    parallel = min(processes or available_cpus(), max(1, len(todo)))
-    if task is not None or parallel == 1:
-        for job in todo:
-            try:
-                train(job.settings, job.folder, task=task, resume=True, progress=progress, data=data)
-            except OsanError as error:
-                raise OsanError(f"{job.folder.name}: {error}") from error
-    else:
-        _train_parallel(todo, parallel, progress)
+    train_all(jobs, task=task, progress=progress, processes=processes)
     return _finish(jobs, load_task(settings, data, folder / "rejected.csv", task), folder)
-
-
-def _train_parallel(jobs: list[Job], parallel: int, progress: bool) -> None:
-    threads = max(1, available_cpus() // parallel)
-    for event in watched(run_locally(jobs, parallel, threads), len(jobs), quiet=not progress):
-        if event.state != "finished":
-            raise OsanError(f"{event.job.folder.name}: {event.error or 'interrupted; resume the run'}")
 
 
 def _finish(jobs: list[Job], task: Task, folder: Path) -> Result:

@@ -1,10 +1,10 @@
 """The folder of a run: its files, and how they are written and read.
 
 ``settings.toml``, ``environment.json``, ``metrics.csv`` (a line per epoch), ``checkpoint.ckpt`` (to resume),
-then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split) and,
-last of all, ``result.json``: a run is finished if and only if that file exists. ``failed.json`` holds the
-reason of a failure. An ensemble has, instead of a model and what belongs to its training, the folders
-``member-0``, ``member-1``, ..., each that of a run.
+then ``model.safetensors`` and ``model.json`` (the best model), ``predictions.csv`` (of the test split),
+``calibration.json`` (errors on the validation split) and, last of all, ``result.json``: a run is finished if
+and only if that file exists. ``failed.json`` holds the reason of a failure. An ensemble has, instead of a
+model and what belongs to its training, the folders ``member-0``, ``member-1``, ..., each that of a run.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Result:
     metric with every perturbed sample as a separate prediction, if there are several (the authors' way).
     ``members`` are the metrics of the members of an ensemble on the test split; ``value``, ``validation`` and
     ``scores`` are those of the whole, ``epochs`` and ``best_epoch`` the largest of all members, ``seconds``
-    their sum.
+    their sum. ``intervals`` says how often conformal intervals, or sets of classes, hold the truth on the
+    test split, see :func:`~osan.training.calibration.coverage`; ``None`` if samples vote.
     """
 
     key: str
@@ -73,6 +74,7 @@ class Result:
     best_test: float | None = None
     separate: float | None = None
     members: list[float] | None = None
+    intervals: dict[str, float | None] | None = None
 
     def _repr_html_(self) -> str:
         facts = f"{self.key}, seed {self.seed}: epoch {self.best_epoch + 1} of {self.epochs}"

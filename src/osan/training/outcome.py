@@ -1,4 +1,4 @@
-"""What a finished run leaves: predictions of the test split, and its result."""
+"""What a finished run leaves: its calibration, predictions of the test split, and its result."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from osan.data import Task
+from osan.training.calibration import calibrate, coverage, write_calibration
 from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, predict_members, scores, separate_score
+from osan.training.evaluation import inference_seconds, predict, predict_members, scores, separate_score
 from osan.training.folder import PREDICTIONS, Result, write_result
 from osan.training.members import Predictor, members_of, votes
 
 
 def write_outcome(model: Predictor, task: Task, folder: Path, **facts: Any) -> Result:
-    """Score the test split; write its predictions and, last of all, the result.
+    """Calibrate on the validation split and score the test split; the result is written last of all.
 
     Parameters
     ----------
@@ -30,6 +31,10 @@ def write_outcome(model: Predictor, task: Task, folder: Path, **facts: Any) -> R
     columns = predicted_columns(model, together, each)
     write_predictions(folder / PREDICTIONS, task.test, columns, info, task.lines)
     reached = scores(together, task.test.y, info, votes(model))
+    calibration = None
+    if not votes(model):  # shares of votes are no probabilities
+        calibration = calibrate(predict(model, task.val, size), task.val.y, info)
+        write_calibration(folder, calibration)
     times = [inference_seconds(member, task.test, size) for member in members]
     result = Result(
         key=settings.name,
@@ -40,6 +45,7 @@ def write_outcome(model: Predictor, task: Task, folder: Path, **facts: Any) -> R
         value=reached[info.metric],
         scores=reached,
         test_seconds=[round(sum(passes), 6) for passes in zip(*times, strict=True)],
+        intervals=None if calibration is None else coverage(together, task.test.y, calibration),
         separate=separate_score(each[0], task.test.y, info) if len(members) == 1 else None,
         **facts,
     )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from osan.data import Features, FlatDataset, flatten
-from osan.data.custom.fragments import smiles_columns
+from osan.data.custom.fragments import smiles_columns, texts_of
 from osan.data.custom.graphs import describe, read_flat
 from osan.data.custom.molecules import described, read_molecules
 from osan.data.custom.rejected import Rejected
@@ -19,9 +19,11 @@ from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.shown import html_table
+from osan.training.calibration import Interval
 from osan.training.columns import numbered, predicted_columns
 from osan.training.evaluation import predict_members
 from osan.training.members import Predictor, members_of
+from osan.training.neighbors import Cell, Neighbors
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
 
@@ -38,7 +40,7 @@ class Predicted:
 
     table: Table
     columns: list[str]
-    values: dict[int, list[float]]
+    values: dict[int, list[Cell]]
     rejected: list[Rejected]
 
     @property
@@ -95,9 +97,47 @@ def one_molecule(text: str, smiles: str | Sequence[str] = "smiles") -> Table:
 
 
 def predict_table(
-    model: Predictor, table: Table, smiles: str | Sequence[str] = "smiles", batch_size: int = 128
+    model: Predictor,
+    table: Table,
+    smiles: str | Sequence[str] = "smiles",
+    batch_size: int = 128,
+    interval: Interval | None = None,
+    neighbors: Neighbors | None = None,
 ) -> Predicted:
-    """Predict every molecule of a table that was read whole.
+    """Predict every molecule of a table that was read whole; with intervals and neighbors, if wanted.
+
+    Raises
+    ------
+    OsanError
+        If the model was not trained on molecules with OGB's features.
+    """
+    places, graphs, repeated, rejected = usable_molecules(model, table, smiles)
+    together = torch.zeros(0, model.info.num_targets)
+    each = together.expand(len(members_of(model)), 1, 0, -1)
+    if graphs is not None:
+        together, each = predict_members(model, graphs, batch_size)
+    columns, values = predicted_columns(model, together, each, interval)
+    found: dict[int, list[Cell]] = dict(zip(places, values.tolist(), strict=True))
+    if neighbors is not None:
+        columns = [*columns, *neighbors.columns]
+        texts = texts_of(table, smiles, places, model.settings.data.fragments)
+        for place, cells in zip(places, neighbors.of(texts), strict=True):
+            found[place] = [*found[place], *cells]
+    # A molecule that is in the table twice is predicted once and listed twice.
+    found |= {place: found[first] for place, first in repeated.items()}
+    return Predicted(table, columns, dict(sorted(found.items())), rejected)
+
+
+def usable_molecules(
+    model: Predictor, table: Table, smiles: str | Sequence[str]
+) -> tuple[list[int], FlatDataset | None, dict[int, int], list[Rejected]]:
+    """The molecules of a table that a model can look at.
+
+    Returns
+    -------
+    tuple
+        The rows of the table, and their graphs (``None`` if there are none); further rows with molecules that
+        occurred before, each with the row of the first; and the rejected rows.
 
     Raises
     ------
@@ -117,31 +157,23 @@ def predict_table(
             rejected.append(Rejected(table.lines[place], text, reason))
         else:
             usable.append((place, graph))
-    together = torch.zeros(0, info.num_targets)
-    each = together.expand(len(members_of(model)), 1, 0, -1)
-    if usable:
-        graphs = flatten([graph for _, graph in usable])
-        if settings.data.descriptors:
-            places = [place for place, _ in usable]
-            # Not kept: tables to predict may be of any length.
-            names = settings.data.descriptors
-            numbers = described(table, smiles, places, names, keep=False, fragments=fragments)
-            check_descriptors(numbers, info)
-            graphs = graphs.with_tensors(descriptors=numbers)
-        together, each = predict_members(model, graphs, batch_size)
-    columns, values = predicted_columns(model, together, each)
-    found = {place: value for (place, _), value in zip(usable, values.tolist(), strict=True)}
-    # A molecule that is in the table twice is predicted once and listed twice.
+    places = [place for place, _ in usable]
+    graphs = flatten([graph for _, graph in usable]) if usable else None
+    if graphs is not None and settings.data.descriptors:
+        # Not kept: tables to predict may be of any length.
+        numbers = described(table, smiles, places, settings.data.descriptors, keep=False, fragments=fragments)
+        check_descriptors(numbers, info)
+        graphs = graphs.with_tensors(descriptors=numbers)
     why = {each.line: each.reason for each in rejected}
     row_of = {line: row for row, line in enumerate(table.lines)}
-    for one in bad:
-        line = one.duplicate_of
-        if line in why:
-            rejected.append(Rejected(one.line, one.smiles, why[line]))
-        elif line is not None:
-            found[row_of[one.line]] = found[row_of[line]]
+    repeated = {}
+    for each in bad:
+        if each.duplicate_of in why:
+            rejected.append(Rejected(each.line, each.smiles, why[each.duplicate_of]))
+        elif each.duplicate_of is not None:
+            repeated[row_of[each.line]] = row_of[each.duplicate_of]
     rejected.sort(key=lambda each: each.line)
-    return Predicted(table, columns, dict(sorted(found.items())), rejected)
+    return places, graphs, repeated, rejected
 
 
 def check_descriptors(numbers: Tensor, info: TaskInfo) -> None:
@@ -165,7 +197,9 @@ def printed_rows(predicted: Predicted, commas: bool) -> list[list[str | int | fl
     return [[str(v).replace(".", ",") if isinstance(v, float) else v for v in row] for row in predicted.rows]
 
 
-def predict_graphs(model: Predictor, path: Path, batch_size: int = 128) -> tuple[list[str], Tensor]:
+def predict_graphs(
+    model: Predictor, path: Path, batch_size: int = 128, interval: Interval | None = None
+) -> tuple[list[str], Tensor]:
     """Names of columns, and predictions for every graph of a file, of shape ``[graphs, columns]``.
 
     The columns are those of :func:`~osan.training.columns.predicted_columns`.
@@ -184,7 +218,7 @@ def predict_graphs(model: Predictor, path: Path, batch_size: int = 128) -> tuple
             f"{path}, graph {int(sizes.argmax())}: {int(sizes.max())} vertices, but the ordered model knows "
             f"ranks for {info.num_ranks}"
         )
-    return predicted_columns(model, *predict_members(model, graphs, batch_size))
+    return predicted_columns(model, *predict_members(model, graphs, batch_size), interval)
 
 
 def check_features(graphs: FlatDataset, info: TaskInfo, where: str) -> None:

@@ -22,7 +22,7 @@ from osan.parts import resolve
 from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
 from osan.training.optimizers import OPTIMIZERS
 from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
-from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain
+from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain, shortened
 from osan.words import Deleted, Fragments, Kind, MetricName
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
@@ -349,7 +349,7 @@ class Settings(Section):
                 for key, value in sorted(changes.items())
                 if key != "seed" and not key.startswith(("machine.", "data.smiles", "data.labels"))
             ]
-            name = "/".join([self.name or "run", *([",".join(parts)] if parts else [])])
+            name = "/".join([self.name or "run", *([shortened(",".join(parts))] if parts else [])])
         epochs = changes.get("training.epochs")
         if isinstance(epochs, int) and epochs < self.training.min_epochs:
             changes = {"training.min_epochs": epochs, **changes}

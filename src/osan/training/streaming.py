@@ -24,13 +24,17 @@ from osan.data.formats.table import Table
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
 from osan.locks import lock_file
+from osan.training.calibration import interval_of
 from osan.training.folder import WEIGHTS, model_folders, read_json, settings_of, write_json
 from osan.training.members import Predictor
+from osan.training.neighbors import neighbors_of
 from osan.training.prediction import Predicted, decimal_commas, predict_table, printed_rows
 from osan.training.run import load_predictor
 
 # Rows that are predicted at a time; noise is numbered within them, so another number gives other samples.
 ROWS = 10_000
+# The level of intervals and the number of neighbors.
+More = tuple[float | None, int]
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ def predict_file(
     *,
     processes: int = 1,
     raw: bool = False,
+    level: float | None = None,
+    neighbors: int = 0,
     rows: int = ROWS,
     progress: Callable[[Told], None] = lambda told: None,
 ) -> Told:
@@ -75,6 +81,10 @@ def predict_file(
         How many processes predict; the result does not depend on it.
     raw
         Whether to write cells as they are, also those that a spreadsheet would run as formulas.
+    level
+        The level of intervals, if they are wanted.
+    neighbors
+        How many similar training molecules are listed.
     rows
         How many rows are read at a time. A molecule that is in a part twice is predicted once.
     progress
@@ -83,7 +93,8 @@ def predict_file(
     if processes < 1:
         raise OsanError(f"processes: expected at least 1, got {processes}")
     state = out.with_name(f"{out.name}.progress.json")
-    identity = _identity(run, path, smiles, raw, rows)
+    more = (level, neighbors)
+    identity = _identity(run, path, smiles, raw, more, rows)
     parts = [_partial(out), _partial(rejected)]
     try:
         with _opened(parts[0]) as good, _opened(parts[1]) as bad:
@@ -93,12 +104,12 @@ def predict_file(
                 stream.seek(size)
             try:
                 chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
-                for predicted in _predictions(run, chunks, smiles, processes):
+                for predicted in _predictions(run, chunks, smiles, processes, more):
                     told = _write(predicted, told, good, bad, out, raw)
                     write_json(state, {"identity": identity, **asdict(told)})
                     progress(told)
                 if told.parts == 0:
-                    told = _write(_nothing(run, path, smiles), told, good, bad, out, raw)
+                    told = _write(_nothing(run, path, smiles, more), told, good, bad, out, raw)
             except BaseException:
                 if told.parts == 0:  # nothing to go on from
                     for part in parts:
@@ -116,7 +127,7 @@ def _partial(path: Path) -> Path:
     return path.with_name(f"{path.name}.partial")
 
 
-def _identity(run: Path, path: Path, smiles: str | Sequence[str], raw: bool, rows: int) -> str:
+def _identity(run: Path, path: Path, smiles: str | Sequence[str], raw: bool, more: More, rows: int) -> str:
     """Tells apart calls that do not give the same files."""
     try:
         status = path.stat()
@@ -131,6 +142,7 @@ def _identity(run: Path, path: Path, smiles: str | Sequence[str], raw: bool, row
         weights,
         smiles_columns(smiles),
         raw,
+        more,
         rows,
     )
     return hashlib.sha256(repr(known).encode(errors="surrogatepass")).hexdigest()
@@ -162,16 +174,16 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def _predictions(
-    run: Path, chunks: Iterator[Table], smiles: str | Sequence[str], processes: int
+    run: Path, chunks: Iterator[Table], smiles: str | Sequence[str], processes: int, more: More
 ) -> Iterator[Predicted]:
     """The predictions of each part of a table, in order."""
     if processes == 1:
-        model = load_predictor(run)
+        model, beside = _loaded(run, more)
         for chunk in chunks:
-            yield predict_table(model, chunk, smiles)
+            yield predict_table(model, chunk, smiles, **beside)
         return
     # Not forked: a process with threads may not be.
-    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run,)) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _load, (run, more)) as pool:
         waiting: deque[Future[Predicted]] = deque()
         try:
             for chunk in chunks:
@@ -190,18 +202,29 @@ def _predictions(
                 future.cancel()
 
 
-_of_this_process: list[Predictor] = []
+_of_this_process: list[tuple[Predictor, dict[str, Any]]] = []
 
 
-def _load(run: Path) -> None:
+def _loaded(run: Path, more: More) -> tuple[Predictor, dict[str, Any]]:
+    """The model, and what predictions get beside them."""
+    model = load_predictor(run)
+    level, count = more
+    return model, {
+        "interval": interval_of(run, model.info, level),
+        "neighbors": neighbors_of(model, count),
+    }
+
+
+def _load(run: Path, more: More) -> None:
     import torch
 
     torch.set_num_threads(1)
-    _of_this_process.append(load_predictor(run))
+    _of_this_process.append(_loaded(run, more))
 
 
 def _predict(chunk: Table, smiles: str | Sequence[str]) -> Predicted:
-    return predict_table(_of_this_process[0], chunk, smiles)
+    model, beside = _of_this_process[0]
+    return predict_table(model, chunk, smiles, **beside)
 
 
 def _columns(run: Path, smiles: str | Sequence[str]) -> list[str]:
@@ -209,12 +232,13 @@ def _columns(run: Path, smiles: str | Sequence[str]) -> list[str]:
     return [*smiles_columns(smiles), *table_columns(settings_of(run).data.descriptors)]
 
 
-def _nothing(run: Path, path: Path, smiles: str | Sequence[str]) -> Predicted:
+def _nothing(run: Path, path: Path, smiles: str | Sequence[str], more: More) -> Predicted:
     """The predictions of a table without rows: its header."""
     from osan.data.formats.table import read_table
 
     table = read_table(path, _columns(run, smiles), whole=True)
-    return predict_table(load_predictor(run), table, smiles)
+    model, beside = _loaded(run, more)
+    return predict_table(model, table, smiles, **beside)
 
 
 def _write(predicted: Predicted, told: Told, good: BinaryIO, bad: BinaryIO, out: Path, raw: bool) -> Told:

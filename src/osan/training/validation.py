@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -120,6 +121,19 @@ def plain(value: Any) -> str:
     """
     text = "+".join(map(str, value)) if isinstance(value, list) else str(value)
     return re.sub(r"[^\w.+-]", "_", text)
+
+
+def shortened(name: str, most: int = 200) -> str:
+    """A name of at most ``most`` bytes: a longer one ends in a checksum of the whole.
+
+    >>> shortened("a" * 300, 20)
+    'aaaaaaa-9835fa6bf4e2'
+    """
+    content = name.encode(errors="replace")
+    if len(content) <= most:
+        return name
+    checksum = hashlib.sha256(content).hexdigest()[:12]
+    return f"{content[: most - 13].decode(errors='ignore')}-{checksum}"
 
 
 def flat(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

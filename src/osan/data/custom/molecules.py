@@ -254,7 +254,7 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tupl
     y = np.array(
         [
             [
-                number(
+                _target(
                     words.get(cell.lower(), cell),
                     f"{table.path}, line {line}, column {c}",
                     table.decimal_comma,
@@ -273,6 +273,15 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tupl
                 f"{table.path}, line {table.lines[row]}, column {columns[c]}: expected 0 or 1, got {cell!r}"
             )
     return torch.from_numpy(y.T).float(), ()
+
+
+def _target(cell: str, where: str, decimal_comma: bool) -> float:
+    """A number; for a word instead of one, the error says what to do."""
+    try:
+        return number(cell, where, decimal_comma)
+    except OsanError as error:
+        hint = "; names of classes are for the kind multiclass" if cell[:1].isalpha() else ""
+        raise OsanError(f"{error}{hint}") from None
 
 
 def _split_column(request: SplitRequest, path: Path) -> tuple[str | None, bool]:

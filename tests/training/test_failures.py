@@ -7,6 +7,7 @@ import pickle
 import random
 import resource
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -223,6 +224,30 @@ def test_an_interrupt_in_other_clothes_is_no_failure(tmp_path, small, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         train(small(), tmp_path)
     assert not (tmp_path / FAILED).exists()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("num_targets", -1), ("num_ranks", -5), ("sizes", [-1]), ("sizes", [2**62])]
+)
+def test_sizes_that_no_network_has(tmp_path, key, value):
+    """In a file from before checksums; others are noticed by them."""
+    folder = tmp_path / "run"
+    shutil.copytree(Path(__file__).parent / "stored_runs" / "planted-motif", folder)
+    content = json.loads((folder / MODEL).read_text())
+    facts = content["task"]["vertex_features"] if key == "sizes" else content["task"]
+    facts[key] = value
+    (folder / MODEL).write_text(json.dumps(content))
+    with pytest.raises(OsanError):
+        load_model(folder)
+
+
+def test_empty_settings_are_damaged_ones(tmp_path, finished):
+    shutil.copytree(finished, tmp_path / "runs" / "mine" / "seed-3")
+    (tmp_path / "runs" / "mine" / "seed-3" / SETTINGS).write_text("")
+    found = read_run(tmp_path / "runs" / "mine" / "seed-3", tmp_path / "runs")
+    assert found.damaged
+    assert "expected the settings of a run, got an empty file" in found.error
+    assert (found.settings.name, found.settings.seed) == ("mine", 3)
 
 
 def test_loading_a_model(tmp_path, finished):

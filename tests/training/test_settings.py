@@ -164,6 +164,13 @@ def test_numbers_of_thousands_of_digits(tmp_path):
         read_settings(tmp_path / "a.toml")
 
 
+@pytest.mark.parametrize("key", ["data.encodings", "data.descriptors"])
+@pytest.mark.parametrize("value", [[2.5], 3, [["cse"]], {"a": 1}])
+def test_lists_of_names_hold_names(key, value):
+    with pytest.raises(OsanError, match=rf"{key}: .*expected a list of names, got"):
+        Settings().changed({key: value})
+
+
 def test_settings_that_are_no_text(tmp_path):
     with pytest.raises(OsanError, match="expected UTF-8 text"):
         write_settings(Settings().changed({"data.dataset": "a\udcff"}), tmp_path / "settings.toml")

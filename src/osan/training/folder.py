@@ -24,8 +24,8 @@ from osan import __version__
 from osan.errors import OsanError
 from osan.files import write_bytes
 from osan.shown import html_table
-from osan.training.settings import Settings
-from osan.training.settings_files import read_settings
+from osan.training.settings import Settings, validated
+from osan.training.settings_files import read_tree
 
 SETTINGS, ENVIRONMENT, METRICS = "settings.toml", "environment.json", "metrics.csv"
 CHECKPOINT, WEIGHTS, MODEL = "checkpoint.ckpt", "model.safetensors", "model.json"
@@ -128,7 +128,10 @@ def settings_of(folder: Path) -> Settings:
     """The settings of the run in a folder."""
     if not (folder / SETTINGS).is_file():
         raise OsanError(f"{folder} is not the folder of a run: it has no {SETTINGS}")
-    return read_settings(folder / SETTINGS)
+    tree = read_tree(folder / SETTINGS)
+    if not tree:  # all settings have defaults, but a run writes them
+        raise OsanError(f"{folder / SETTINGS}: expected the settings of a run, got an empty file")
+    return validated(tree, str(folder / SETTINGS))
 
 
 def environment() -> dict[str, Any]:

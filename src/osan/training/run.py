@@ -125,7 +125,13 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
         )
     refuse_python(settings, folder)
     info = read_info(folder)
-    learner = Learner(_model(settings, info, model), settings, info)
+    try:
+        learner = Learner(_model(settings, info, model), settings, info)
+    except (RuntimeError, OverflowError, MemoryError) as error:  # sizes that no network has
+        raise OsanError(
+            f"{folder / files.MODEL} describes a network that cannot be built ({one_line(error)}); the file "
+            "is damaged, or a custom part fails"
+        ) from error
     load_weights(folder, learner.model)
     return learner.eval(), settings, info
 

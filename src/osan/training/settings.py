@@ -39,6 +39,14 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
 
+def _as_names(given: Any) -> list[str]:
+    """A list of names, or the names in a text with commas."""
+    names = given.split(",") if isinstance(given, str) else given
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"expected a list of names, got {given!r}")
+    return list(names)
+
+
 class DataSettings(Section):
     """Which graphs, and how they are split.
 
@@ -74,18 +82,16 @@ class DataSettings(Section):
     @field_validator("descriptors", mode="before")
     @classmethod
     def _in_order(cls, names: Any) -> Any:
-        names = names.split(",") if isinstance(names, str) else names
         try:
-            return in_order(names)
+            return in_order(_as_names(names))
         except OsanError as error:
             raise ValueError(str(error).removeprefix("descriptors: ")) from error
 
     @field_validator("encodings", mode="before")
     @classmethod
     def _known(cls, names: Any) -> Any:
-        names = names.split(",") if isinstance(names, str) else names
         try:
-            return [":".join(map(str, parse(name))) for name in names]
+            return [":".join(map(str, parse(name))) for name in _as_names(names)]
         except OsanError as error:
             raise ValueError(str(error).removeprefix("encodings: ")) from error
 

@@ -216,3 +216,8 @@ def test_sets_that_no_graph_has(distinct):
         assert large.edge_index.tolist() == exact.edge_index.tolist()
         with pytest.raises(TooLarge, match=r"of 1000000000000 elements needs about .* use a smaller k"):
             make(path, 10**12, 2, distinct=distinct)
+
+
+def test_words_are_no_switch(pair):
+    with pytest.raises(OsanError, match="ordered: expected True or False, got 'no'"):
+        bags.random_subsets(pair, 1, 2, ordered="no")

@@ -16,6 +16,7 @@ from torch import Generator, Tensor
 from torch_geometric.data import Data
 
 from osan import devices
+from osan.arguments import switch
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, with_whole_graph
 from osan.bags.builders import edge_bag, edge_blocks, ego_bag, vertex_bag
@@ -101,7 +102,7 @@ def random_subsets(
     layout = layout_of(batch)
     rows, graph = _sample_subsets(layout.sizes, layout.first, k, m, generator, distinct)
     bag = vertex_bag(layout, rows, graph, operation, deleted=deleted)
-    if ordered:
+    if switch(ordered, "ordered"):
         member = bag.mark if operation == "mark" else bag.weight
         keys = _uniform((bag.num_copies,), generator, layout.device)
         keys = keys if member is None else torch.where(member != 0, keys, math.inf)

@@ -90,10 +90,11 @@ def test_odd_molecules_are_trained_on_and_predicted(tmp_path):
         "[Fe]",
     ]
     more = ["C" * n + "O" for n in range(1, 11)]
-    run = osan.train({"smiles": [*odd, *more], "y": list(range(20))}, runs=tmp_path, **SMALL)
+    table = {"smiles": [*odd, *more], "y": list(range(20))}
+    run = osan.train(table, runs=tmp_path, **SMALL, descriptors=[])
     values = run.predict(odd)["predicted_y"]
     assert values.map(math.isfinite).all()
-    # An isotope is not seen, and nothing is drawn in evaluation.
+    # The graph does not show an isotope (descriptors do, by its weight), and nothing is drawn in evaluation.
     assert values[4] == pytest.approx(values[1], abs=1e-5)
     with pytest.warns(UserWarning, match="1 of 2 rows .*unknown atom"):
         assert run.predict(["*C", "C"])["predicted_y"].map(math.isfinite).tolist() == [False, True]

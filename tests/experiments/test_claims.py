@@ -9,7 +9,7 @@ import pytest
 
 from osan.experiments.figures import paper_rows, tables
 
-PAGE = (Path(__file__).parents[2] / "docs" / "differences.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "open-choices.md").read_text(encoding="utf-8")
 
 
 def pairs(table):

@@ -17,6 +17,7 @@ import pytest
 # finding the parts is up to osan.
 SERVER = """
 import json, os, signal, sys
+sys.path.remove("")  # as in the command, which does not look into the folder by itself
 import sklearn.model_selection, torch
 import osan.cli, osan.experiments.sweep, osan.report.table, osan.training.prediction, osan.training.run
 from osan import nn
@@ -116,7 +117,7 @@ def osan(tmp_path_factory):
         "COLUMNS": "300",
     }
     with subprocess.Popen(
-        [sys.executable, "-P", "-c", SERVER],
+        [sys.executable, "-c", SERVER],
         cwd=folder,
         env=environment,
         stdin=subprocess.PIPE,

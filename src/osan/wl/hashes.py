@@ -176,7 +176,10 @@ def _components(encoded: Encoded) -> npt.NDArray[np.int32]:
 
     n = len(encoded.labels)
     ones = np.ones(len(encoded.arc_target), dtype=np.int8)
-    matrix = csr_array((ones, encoded.arc_target, encoded.arc_ptr), shape=(n, n))
+    # Before 1.13, scipy takes 32-bit indices only, and gives no error otherwise.
+    index = np.int32 if len(ones) < 2**31 else np.int64
+    places = encoded.arc_target.astype(index), encoded.arc_ptr.astype(index)
+    matrix = csr_array((ones, *places), shape=(n, n))
     return connected_components(matrix, directed=False)[1].astype(np.int32)
 
 

@@ -232,7 +232,7 @@ def chosen_settings(
 
 
 def default_settings(path: str, graphs: int | None = None, *, molecules: bool | None = None) -> Settings:
-    """The settings for data of your own when nothing else is said; see docs/molecules.md for what they reach.
+    """The settings for your own data if you choose nothing else; docs/molecules.md shows what they reach.
 
     The whole graph and two marks, chosen by a centrality and what straight-through learns to add to it, with
     a tenth of the noise, so that the network gets used to the choice. Four residual layers, 128 wide. 50

@@ -107,9 +107,9 @@ def answer(value: object) -> None:
 class Worker:
     """A process that trains with one of the two versions."""
 
-    def __init__(self, source: Path) -> None:
+    def __init__(self, source: Path, script: str = __file__) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, __file__, "--work"],
+            [sys.executable, script, "--work"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

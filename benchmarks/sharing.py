@@ -1,8 +1,8 @@
-"""What exact sharing saves: time of training, inference and evaluation, memory, and growth.
+"""What exact sharing saves: time of training, inference and evaluation, and memory.
 
 Needs ``OSAN_DATA``:
 
-    python benchmarks/sharing.py [steps] [samples] [memory] [growth] [rows] [--threads 1]
+    python benchmarks/sharing.py [steps] [learned] [samples] [memory] [rows] [--threads 1]
 
 Sides take turns within one process, batch by batch, and all times are processor times; ratios are medians
 over batches. A training step is bag, classes, forward, backward and Adam; inference is bag, classes and
@@ -15,7 +15,6 @@ as ESAN in training on ZINC with all vertex-deleted subgraphs, and the last colu
 from __future__ import annotations
 
 import argparse
-import math
 import statistics
 import subprocess
 import sys
@@ -26,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GIN, global_mean_pool
 
 from osan import bags, data, nn
@@ -69,14 +67,14 @@ class Plain(torch.nn.Module):
         return self.head(global_mean_pool(h, batch.batch, batch.num_graphs))
 
 
-def network(task: Any, layers: int, edges: bool, **more: Any) -> nn.OSAN:
+def network(task: Any, layers: int, edges: bool, width: int = WIDTH, **more: Any) -> nn.OSAN:
     """A DS-GNN."""
     options: dict[str, Any] = {"conv": "gin"}
     if edges:
         features = described(task.edge_features)
-        options = {"conv": "gine", "edge_encoder": partial(EdgeMLP, features, WIDTH)}
-    vertices = encoder(described(task.vertex_features), WIDTH)
-    return nn.ds_network(WIDTH, layers, 1, vertex_encoder=vertices, **options, **more)
+        options = {"conv": "gine", "edge_encoder": partial(EdgeMLP, features, width)}
+    vertices = encoder(described(task.vertex_features), width)
+    return nn.ds_network(width, layers, 1, vertex_encoder=vertices, **options, **more)
 
 
 def in_turns(sides: Sequence[Callable[[int], None]], rounds: int) -> list[list[float]]:
@@ -147,7 +145,7 @@ def _side(
 
     def run(number: int) -> None:
         batch = batches[number % len(batches)]
-        torch.manual_seed(number)
+        torch.default_generator.manual_seed(number)  # torch.manual_seed takes a millisecond
         with torch.set_grad_enabled(training):
             out = model(batch) if make is None else model(batch, make(batch))
             out = out.prediction if isinstance(out, nn.Output) else out
@@ -158,6 +156,27 @@ def _side(
             adam.zero_grad()
 
     return run
+
+
+def learned(rounds: int, only: str) -> None:
+    """Training steps with I-MLE, whose copies have gradients of their own: wider and narrower layers."""
+    print(f"{'I-MLE':16}{'width':>7}{'ms':>9}{'off, ms':>9}{'off / it':>10}")
+    for name, dataset, size, layers, m, edges in RUNS:
+        for width in (128, 256) if m == 3 and only in name else ():
+            task = data.load(dataset)
+            batches = [task.train.batch(part) for part in torch.arange(size * 4).split(size)]
+            features, sides = described(task.vertex_features), []
+            for sharing in ("auto", "off"):
+                torch.manual_seed(0)
+                upstream = nn.Upstream(3, WIDTH, vertex_encoder=encoder(features, WIDTH))
+                model = nn.DataDrivenOSAN(
+                    upstream, network(task, layers, edges, width=width), "delete 1 vertex x 3"
+                )
+                nn.set_sharing(model, sharing)
+                sides.append(_side(model, batches, None, True))
+            one, off = in_turns(sides, rounds)
+            here, there = (1e3 * statistics.median(each) for each in (one, off))
+            print(f"{name:16}{width:7}{here:9.1f}{there:9.1f}{ratio(off, one):10.2f}", flush=True)
 
 
 def samples(rounds: int, only: str) -> None:
@@ -220,48 +239,6 @@ def peak(sharing: str) -> None:
     print(round(int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e6))
 
 
-def sparse(n: int) -> Batch:
-    """A random graph with about two edges per vertex, and four kinds of vertices."""
-    generator = torch.Generator().manual_seed(n)
-    ends = torch.randint(0, n, (2, 2 * n), generator=generator)
-    ends = ends[:, ends[0] != ends[1]]
-    x = torch.randint(0, 4, (n, 1), generator=generator)
-    return Batch.from_data_list(
-        [Data(x=x, edge_index=torch.cat((ends, ends.flip(0)), dim=1), y=torch.zeros(1, 1))]
-    )
-
-
-def growth() -> None:
-    """Time of one training step for larger graphs and more subgraphs, with exponents of the last factor."""
-    tables = (
-        ("n", [(n, 3) for n in (100, 1_000, 10_000, 100_000)]),
-        ("m", [(1_000, m) for m in (1, 3, 10, 30, 100)]),
-    )
-    for what, sizes in tables:
-        print(f"{what:>8}{'copies':>10}{'rows':>10}{'shared ms':>11}{'off ms':>9}   (sparse random graphs)")
-        found = []
-        for n, m in sizes:
-            batch, make = sparse(n), deletions(m)
-            spent = []
-            for sharing in ("auto", "off"):
-                torch.manual_seed(0)
-                model = nn.ds_network(WIDTH, LAYERS, 1, vertex_encoder=encoder((4,), WIDTH))
-                nn.set_sharing(model, sharing)
-                (times,) = in_turns([_side(model, [batch], make, True)], 3 if n < 10**5 else 1)
-                spent.append(min(times))
-            classes = bags.share(batch, make(batch), LAYERS)
-            assert classes is not None
-            rows = sum(classes.num_rows) / LAYERS
-            found.append((n if what == "n" else m, *spent))
-            print(
-                f"{found[-1][0]:8}{n * m:10}{rows:10.0f}{1e3 * spent[0]:11.1f}{1e3 * spent[1]:9.1f}",
-                flush=True,
-            )
-        (a, s1, o1), (b, s2, o2) = found[-3], found[-1]
-        by = math.log(b / a)
-        print(f"  growth with {what}: shared {math.log(s2 / s1) / by:.2f}, off {math.log(o2 / o1) / by:.2f}")
-
-
 def rows() -> None:
     """The share of rows that are left after each layer."""
     kinds: list[tuple[str, MakeBag]] = [
@@ -293,7 +270,7 @@ def rows() -> None:
 def main() -> None:
     """Run the parts that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", default=["steps", "samples", "memory", "growth", "rows"])
+    parser.add_argument("parts", nargs="*", default=["steps", "learned", "samples", "memory", "rows"])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=14)
     parser.add_argument("--only", default="")
@@ -302,12 +279,12 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     keep_freed_memory()
     for part in given.parts:
-        if part in ("steps", "samples"):
-            {"steps": steps, "samples": samples}[part](given.rounds, given.only)
+        if part in ("steps", "learned", "samples"):
+            {"steps": steps, "learned": learned, "samples": samples}[part](given.rounds, given.only)
         elif part == "peak":
             peak(given.sharing)
         else:
-            {"memory": memory, "growth": growth, "rows": rows}[part]()
+            {"memory": memory, "rows": rows}[part]()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,40 @@ Neighborhood = Literal["edges", "all"]
 Kind = Literal["regression", "binary", "multiclass"]
 # What is kept of a molecule with several fragments; see osan.data.custom.fragments.
 Fragments = Literal["keep", "largest"]
+# How the weight of an edge follows from those of its ends; see osan.bags.from_choice.
+Agg = Literal["mean", "sum"]
+# Whether equal copies are computed once; see osan.nn.sharing.
+Sharing = Literal["auto", "off"]
 # How a task is scored; see osan.data.METRICS.
 MetricName = Literal[
     "mae", "rmse", "r2", "spearman", "accuracy", "rocauc", "prauc", "mcc", "balanced", "logloss", "ece"
 ]
+
+# Weighers by name: what settings can say. "learned" is the upstream network.
+WEIGHERS = ("learned", "prior", "centrality", "degree", "pagerank", "core", "random")
+# Encodings by name, with their usual number of columns; see osan.data.encodings.
+ENCODINGS = {"cse": 16, "rwse": 16, "lap": 8}
+# Datasets that are generated; see osan.data.generated.tasks.
+GENERATED_NAMES = ("twisted-pairs", "csl-generated", "planted-motif")
+# The parts in each table, so that settings are read without importing them. A part that is missing here is
+# found nevertheless, but only with its table; tests/test_words.py compares both.
+PARTS = {
+    "osan.nn.architectures:ARCHITECTURES": (
+        *("osan", "k-osan", "marked", "dropout", "reconstruction", "identity", "nested", "kernel"),
+        *("ds", "dss", "few-marks", "few-marks-500k"),
+    ),
+    "osan.nn.layers:LAYERS": ("gin", "gine", "gcn", "pna"),
+    "osan.nn.pooling:POOLS": ("sum", "mean", "max", "attention", "set2set"),
+    "osan.nn.paper:PAPER_NETWORKS": (
+        *("zinc", "zinc-pna", "zinc-esan", "alchemy", "qm9", "ogbg-molesol", "ogbg-molbace", "exp"),
+        "proteins",
+    ),
+    "osan.selection.estimators:ESTIMATORS": (
+        *("imle", "adaptive-imle", "simple", "straight-through", "score-function", "random", "fixed"),
+    ),
+    "osan.selection.noise:NOISES": ("gumbel", "sum-of-gamma", "gaussian", "none"),
+    "osan.selection.auxiliary:AUXILIARY_LOSSES": ("cosine", "uniform"),
+    "osan.training.optimizers:OPTIMIZERS": ("adam", "adamw", "sgd"),
+    "osan.training.schedules:SCHEDULES": ("constant", "steps", "cosine", "one-cycle", "plateau"),
+    "osan.training.schedules:NOISE_SCHEDULES": ("constant", "linear", "cosine"),
+}

@@ -218,6 +218,14 @@ def test_sets_that_no_graph_has(distinct):
             make(path, 10**12, 2, distinct=distinct)
 
 
+def test_more_subgraphs_than_memory_holds(pair):
+    draws = [lambda m: bags.random_subsets(pair, 1, m), lambda m: bags.random_tuples(pair, 1, m)]
+    draws += [lambda m: bags.random_edges(pair, 1, m), lambda m: bags.random_dropout(pair, 0.5, m)]
+    for draw in draws:
+        with pytest.raises(TooLarge, match=r"a bag of 10000000000 subgraphs of each graph needs about"):
+            draw(10**10)
+
+
 def test_words_are_no_switch(pair):
     with pytest.raises(OsanError, match="ordered: expected True or False, got 'no'"):
         bags.random_subsets(pair, 1, 2, ordered="no")

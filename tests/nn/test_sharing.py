@@ -270,7 +270,8 @@ def test_shared_dropout():
 
 
 @pytest.mark.parametrize(
-    "policy", ["delete 1 vertex x 3", "mark 1 vertex x 2", "select 2 vertices ordered x 2"]
+    "policy",
+    ["delete 1 vertex x 3", "mark 1 vertex x 2", "select 2 vertices ordered x 2", "delete 1 edge x 3"],
 )
 @pytest.mark.parametrize("aggregation", ["per-vertex", "per-subgraph"])
 def test_samples_of_evaluation(policy, aggregation):
@@ -279,13 +280,27 @@ def test_samples_of_evaluation(policy, aggregation):
     options |= {"rank": "adjacency", "num_ranks": 6} if "ordered" in policy else {}
     downstream = network(aggregation=aggregation, alongside=True, **options).float()
     model = nn.DataDrivenOSAN(
-        nn.Upstream(int(policy[-1]), WIDTH), downstream, policy, samples=4, whole_graph="mark" in policy
+        nn.Upstream(int(policy[-1]), WIDTH, edges="edge" in policy),
+        downstream,
+        policy,
+        samples=4,
+        whole_graph="mark" in policy,
     )
     out = {}
     for sharing in ("auto", "off"):
         nn.set_sharing(model, sharing)
         out[sharing] = model.eval()(BATCH)
     torch.testing.assert_close(out["auto"].each, out["off"].each, atol=1e-5, rtol=1e-5)
+    for one, other in zip(out["auto"].bags, out["off"].bags, strict=True):
+        assert one.vertex.equal(other.vertex)
+        assert one.edge_index.equal(other.edge_index)
+
+
+def test_few_copies_of_samples_are_computed_together(monkeypatch):
+    """Even where no rows are shared."""
+    monkeypatch.setattr("osan.nn.sharing.LEAST", 10**6)
+    test_samples_of_evaluation("delete 1 vertex x 3", "per-vertex")
+    test_samples_of_evaluation("mark 1 vertex x 2", "per-subgraph")
 
 
 def test_layers_across_subgraphs_keep_samples_apart():

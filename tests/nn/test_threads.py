@@ -54,7 +54,7 @@ def test_sums_of_messages(features, ordered, with_threads):
 
     one, two = (with_threads(number, step) for number in (1, 2))
     assert same(one, two)
-    composed = messages._composed(
+    composed = messages.composed_sum(
         h, given.get("feature"), weight, given["own"], edge_index, given.get("index"), None
     )
     for found, wanted in zip(one, [composed, *torch.autograd.grad(composed, inputs, gradient)], strict=True):

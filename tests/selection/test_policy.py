@@ -1,11 +1,13 @@
 """Policies: text form, validation, and every setting of the paper's tables."""
 
+from dataclasses import asdict
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from osan.errors import OsanError
-from osan.selection import Policy
+from osan.selection import Policy, grammar, kinds
 
 # Operation, type, size and number of subgraphs of every row of the paper's tables that has them.
 PAPER = """
@@ -147,3 +149,11 @@ def test_bad_settings_say_what_is_allowed(settings, message):
 def test_unknown_text_is_refused(text):
     with pytest.raises(OsanError, match=r"^policy: expected "):
         Policy.parse(text)
+
+
+def test_the_words_of_each_kind_are_those_of_its_class():
+    """Texts are read by a table, without torch."""
+    for known, table in ((grammar.WORDS, kinds.KINDS), (grammar.COVER_WORDS, kinds.COVERS)):
+        assert list(known) == list(table)
+        for noun, words in known.items():
+            assert asdict(words) == {name: getattr(table[noun], name) for name in asdict(words)}

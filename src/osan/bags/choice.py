@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,9 +20,7 @@ from osan.bags.operations import (
     touched_by,
 )
 from osan.errors import OsanError
-from osan.words import Deleted, Operation, What
-
-Agg = Literal["mean", "sum"]
+from osan.words import Agg, Deleted, Operation, What
 
 
 class _StraightThrough(torch.autograd.Function):
@@ -158,6 +156,7 @@ def from_choice(
     keep_removed: bool | None = None,
     agg: Agg = "mean",
     symmetric: bool = False,
+    columns: tuple[Tensor, Tensor] | None = None,
 ) -> SubgraphBag:
     r"""The bag of the m subgraphs of each graph that a choice describes.
 
@@ -198,6 +197,9 @@ def from_choice(
         leaves out deleted vertices, the gradient of the vertex's weight in the pooling is added.
     symmetric
         Skip the check that the two directions of each edge have equal values.
+    columns
+        Only some subgraphs: the graph of each, sorted, and its column of the choice; each of shape
+        ``[subgraphs]``. By default all columns of every graph.
 
     Raises
     ------
@@ -224,10 +226,14 @@ def from_choice(
     m = choice.size(1)
     if keep_removed is None:
         keep_removed = choice.requires_grad
-    graphs = torch.arange(layout.num_graphs, device=layout.device)
-    bag = full_bag(layout, graphs.repeat_interleave(m))
+    if columns is None:
+        graphs = torch.arange(layout.num_graphs, device=layout.device)
+        bag = full_bag(layout, graphs.repeat_interleave(m))
+        column = bag.subgraph % max(m, 1)
+    else:
+        bag = full_bag(layout, columns[0])
+        column = columns[1].index_select(0, bag.subgraph)
     included = inclusion(choice)
-    column = bag.subgraph % max(m, 1)
     edge_column = column[bag.edge_index[1]]
     weighted = (keep_removed or soft) and operation != "mark"
     if what == "vertex":

@@ -99,7 +99,9 @@ class Classes:
         """The number of classes after each layer."""
         return [layer.row.numel() for layer in self.layers]
 
-    def groups(self, index: Tensor, size: int, keep: Tensor | None = None) -> Groups:
+    def groups(
+        self, index: Tensor, size: int, keep: Tensor | None = None, copies: Tensor | None = None
+    ) -> Groups:
         """The kinds of groups of copies, such as subgraphs or the copies of each vertex.
 
         Parameters
@@ -108,8 +110,11 @@ class Classes:
             The group of each copy, shape ``[copies]``, and the number of groups.
         keep
             The copies that count, boolean of shape ``[copies]``; ``None`` for all.
+        copies
+            The members that ``index`` and ``keep`` are about, in which copies may be repeated; by default all
+            copies in order.
         """
-        of = self.of.numpy()
+        of = (self.of if copies is None else self.of.index_select(0, copies)).numpy()
         if keep is not None:
             index, of = index[keep], of[keep.numpy()]
         ptr, order = signatures.by_group(index.numpy(), size)

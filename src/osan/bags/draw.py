@@ -17,6 +17,8 @@ from osan.extras import rdkit
 from osan.figures import panels
 
 _GONE, _PLAIN, _MARKED = "#dddddd", "#7aa6c2", "#d9822b"
+# RDKit would place the atoms of larger molecules for minutes.
+_MOST_PLACED = 1000
 
 
 def subgraph_of(bag: SubgraphBag, s: int) -> nx.MultiDiGraph:
@@ -109,8 +111,10 @@ def _molecule(smiles: str, bag: SubgraphBag, graph: int) -> tuple[dict[int, Any]
     molecule = kit.Chem.MolFromSmiles(smiles)
     if molecule is None:
         raise OsanError(f"smiles: expected a string that RDKit can read, got {smiles!r}")
-    kit.Chem.rdDepictor.Compute2DCoords(molecule)
     atoms = molecule.GetNumAtoms()
+    if atoms > _MOST_PLACED:
+        raise OsanError(f"smiles: expected at most {_MOST_PLACED} atoms to draw, got {atoms}")
+    kit.Chem.rdDepictor.Compute2DCoords(molecule)
     seen = bag.vertex[bag.graph[bag.subgraph] == graph].tolist()
     # A bag does not store where a graph begins; only graph 0 is known to begin with vertex 0.
     first = 0 if graph == 0 else min(seen, default=0)

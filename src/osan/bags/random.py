@@ -30,15 +30,19 @@ from osan.bags.enumerate import (
     tuples_of,
     with_columns,
 )
-from osan.bags.layout import layout_of, ragged, starts
+from osan.bags.layout import Layout, layout_of, ragged, starts
 from osan.bags.operations import operate_on_vertices
 from osan.errors import OsanError
+from osan.memory import require_free
 from osan.words import Deleted, Operation
 
 # Spanning trees are costly to count, so drawing distinct ones stops after this many rounds without a new one.
 _FRUITLESS_ROUNDS = 32
 # Sorts after all places while sets are drawn.
 _NOTHING = torch.iinfo(torch.long).max // 2
+
+# Fewer subgraphs of each graph fit, whatever the graph.
+_MANY = 10_000
 
 
 def random_tuples(
@@ -61,6 +65,7 @@ def random_tuples(
     """
     check_size("k", k)
     layout = layout_of(batch)
+    _require_memory(layout, m, k, operation, distinct)
 
     def draw(graph: Tensor) -> Tensor:
         sizes = layout.sizes[graph, None].expand(-1, k)
@@ -100,6 +105,7 @@ def random_subsets(
     SubgraphBag(5 subgraphs of 1 graph: 10 copies of 3 vertices, 10 copied edges, tuples of 1)
     """
     layout = layout_of(batch)
+    _require_memory(layout, m, k, operation, distinct)
     rows, graph = _sample_subsets(layout.sizes, layout.first, k, m, generator, distinct)
     bag = vertex_bag(layout, rows, graph, operation, deleted=deleted)
     if switch(ordered, "ordered"):
@@ -133,6 +139,7 @@ def random_edges(
     SubgraphBag(5 subgraphs of 1 graph: 15 copies of 3 vertices, 10 copied edges)
     """
     layout = layout_of(batch)
+    _require_memory(layout, m, k, operation, distinct)
     sizes, first, columns = edge_blocks(layout, batch)
     rows, graph = _sample_subsets(sizes, first, k, m, generator, distinct)
     return edge_bag(layout, columns, rows, graph, operation, deleted, whole_graph=whole_graph)
@@ -237,10 +244,25 @@ def random_dropout(
         raise OsanError(f"p: expected a probability between 0 and 1, got {p}")
     check_size("m", m)
     layout = layout_of(batch)
+    _require_memory(layout, m, 1, "mark", False)
     bag = full_bag(layout, torch.arange(layout.num_graphs, device=layout.device).repeat_interleave(m))
     kept = torch.rand(bag.num_copies, generator=generator).to(layout.device) >= p
     bag = operate_on_vertices(bag, kept.to(torch.get_default_dtype()), "delete", deleted)
     return with_whole_graph(bag, layout) if whole_graph else bag
+
+
+def _require_memory(layout: Layout, m: int, k: int, operation: str, distinct: bool) -> None:
+    """Raise if a bag of m subgraphs of each graph does not fit in memory; distinct ones may be fewer."""
+    check_size("m", m)
+    check_size("k", k)
+    if distinct or m < _MANY:
+        return
+    copies, arcs = layout.sizes.cpu().double(), layout.edge_sizes.cpu().double()
+    if operation == "select":
+        size = float(min(k, 2**31))
+        copies, arcs = copies.clamp(max=size), arcs.clamp(max=size**2)
+    needed = 8.0 * m * float((1 + 2 * copies + 3 * arcs).sum())
+    require_free(needed, f"a bag of {m} subgraphs of each graph", "use fewer")
 
 
 def _places(group: Tensor, keys: Tensor, groups: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import torch
@@ -10,13 +11,14 @@ from torch_geometric.data import Data
 from torch_geometric.explain import Explanation
 
 from osan.bags import SubgraphBag
-from osan.bags.choice import Agg, inclusion
+from osan.bags.choice import inclusion
 from osan.errors import OsanError
 from osan.nn.adapter import takes
 from osan.nn.class_cache import ClassCache
 from osan.nn.fixed_bags import predicted, predictions
 from osan.nn.ignored import warn_if_ignored
 from osan.nn.output import Output
+from osan.nn.samples import BagsLater, samples_together
 from osan.selection import (
     Estimator,
     Noise,
@@ -34,7 +36,7 @@ from osan.selection import (
 from osan.selection.auxiliary import AuxiliaryLoss, resolve_auxiliary
 from osan.selection.noise import Distribution
 from osan.selection.select import Weigh
-from osan.words import Deleted
+from osan.words import Agg, Deleted
 
 Combine = Literal["mean", "vote"]
 
@@ -238,7 +240,7 @@ class DataDrivenOSAN(nn.Module):
 
     def _look(
         self, batch: Data, selected: tuple[Selected, ...]
-    ) -> tuple[tuple[SubgraphBag, ...], tuple[Tensor, ...]]:
+    ) -> tuple[Sequence[SubgraphBag], tuple[Tensor, ...]]:
         """The bag of each sample and its prediction; without noise, equal samples are computed once."""
         look: dict[str, Any] = {"deleted": self.deleted, "whole_graph": self.whole_graph, "agg": self.agg}
         silent = not self.training and self.evaluation_noise.silent
@@ -246,7 +248,15 @@ class DataDrivenOSAN(nn.Module):
         for number, one in enumerate(selected):
             earlier = range(number) if silent else ()
             first.append(next((i for i in earlier if selected[i].choice.equal(one.choice)), number))
-        bags = {i: selected[i].problem.bag(batch, selected[i].choice, **look) for i in sorted(set(first))}
+        different = sorted(set(first))
+        together = None
+        if len(different) > 1 and not self.training:
+            together = samples_together(self.downstream, batch, [selected[i] for i in different], look)
+        if together is not None:
+            place = {i: number for number, i in enumerate(different)}
+            later = BagsLater(batch, selected, look)
+            return later, tuple(together[place[i]] for i in first)
+        bags = {i: selected[i].problem.bag(batch, selected[i].choice, **look) for i in different}
         each = dict(zip(bags, predictions(self.downstream, batch, list(bags.values())), strict=True))
         return tuple(bags[i] for i in first), tuple(each[i] for i in first)
 

@@ -30,13 +30,17 @@ class EdgeBlocks:
         Shape ``[2, edges]``.
     rows_in, rows_out
         The numbers of rows that send and that receive.
+    row
+        The row that each receiving row continues, shape ``[rows out]``; ``None`` if they are the same.
     """
 
-    def __init__(self, edge_index: Tensor, rows_in: int, rows_out: int) -> None:
+    def __init__(self, edge_index: Tensor, rows_in: int, rows_out: int, row: Tensor | None = None) -> None:
         self.source, self.target = edge_index.detach().contiguous().numpy()
         self.rows = (rows_in, rows_out)
+        self.row = None if row is None else row.detach().contiguous().numpy()
         self.forward = _dealt(self.target, rows_out)
         self._backward: Any = None
+        self._continued: Any = None
 
     @property
     def backward(self) -> Any:
@@ -45,15 +49,23 @@ class EdgeBlocks:
             self._backward = _dealt(self.source, self.rows[0])
         return self._backward
 
+    @property
+    def continued(self) -> Any:
+        """The same for the receiving rows, by blocks of the rows that they continue; nothing without row."""
+        if self._continued is None:
+            self._continued = (None, None) if self.row is None else _dealt(self.row, self.rows[0])
+        return self._continued
+
 
 _last: tuple[Any, tuple[int, ...], EdgeBlocks] | None = None
 
 
-def edge_blocks(edge_index: Tensor, rows_in: int, rows_out: int) -> EdgeBlocks:
+def edge_blocks(edge_index: Tensor, rows_in: int, rows_out: int, row: Tensor | None = None) -> EdgeBlocks:
     """The blocks of these edges; kept for the next call, since layers after one another share their edges."""
     global _last
-    if edge_index.is_inference():  # may change without a trace
-        return EdgeBlocks(edge_index, rows_in, rows_out)
+    # Inference tensors may change without a trace; edges to other rows belong to one layer.
+    if row is not None or edge_index.is_inference():
+        return EdgeBlocks(edge_index, rows_in, rows_out, row)
     key = (edge_index._version, edge_index.data_ptr(), rows_in, rows_out)
     last = _last
     if last is not None and last[0]() is edge_index and last[1] == key:
@@ -105,12 +117,27 @@ def _rows_of(block, rows):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _scaled(out, h, own, block):  # type: ignore[no-untyped-def]
+def _scaled(out, h, own, row, block):  # type: ignore[no-untyped-def]
+    """Fill the rows of a block with a multiple of the rows that they continue."""
     own = h.dtype.type(own)
     first, last = _rows_of(block, out.shape[0])
     for v in range(first, last):
+        u = v if row is None else row[v]
         for j in range(h.shape[1]):
-            out[v, j] = own * h[v, j]
+            out[v, j] = own * h[u, j]
+
+
+@njit(cache=True, nogil=True)
+def _scaled_back(to_h, gradient, own, row, order, begin, block):  # type: ignore[no-untyped-def]
+    """The gradient of that: each row of a block gets the sum over the rows that continue it."""
+    own = gradient.dtype.type(own)
+    first, last = _rows_of(block, to_h.shape[0])
+    to_h[first:last] = 0
+    for i in range(begin[block], begin[block + 1]):
+        v = order[i]
+        u = row[v]
+        for j in range(gradient.shape[1]):
+            to_h[u, j] += own * gradient[v, j]
 
 
 @njit(cache=True, nogil=True)
@@ -140,12 +167,11 @@ def _send(out, h, source, target, feature, index, weight, order, first, last):  
 
 
 @parallel
-def forward(out, h, source, target, feature, index, weight, order, begin, own, fill):  # type: ignore[no-untyped-def]
-    """The sums; ``fill`` says whether ``out`` is yet to be filled with ``own * h``."""
+def forward(out, h, source, target, feature, index, weight, order, begin, own, row):  # type: ignore[no-untyped-def]
+    """The sums, beginning with ``own`` times the rows that are continued."""
     for number in prange(BLOCKS):
         block = np.int64(number)  # unsigned in parallel loops
-        if fill:
-            _scaled(out, h, own, block)
+        _scaled(out, h, own, row, block)
         _send(out, h, source, target, feature, index, weight, order, begin[block], begin[block + 1])
 
 
@@ -225,7 +251,9 @@ def backward(  # type: ignore[no-untyped-def]
     order,
     begin,
     own,
-    fill,
+    row,
+    row_order,
+    row_begin,
     to_h,
     parts,
     to_weight,
@@ -236,8 +264,10 @@ def backward(  # type: ignore[no-untyped-def]
     """
     for number in prange(BLOCKS):
         block = np.int64(number)  # unsigned in parallel loops
-        if fill:
-            _scaled(to_h, gradient, own, block)
+        if row is None:
+            _scaled(to_h, gradient, own, None, block)
+        else:
+            _scaled_back(to_h, gradient, own, row, row_order, row_begin, block)
         first, last = begin[block], begin[block + 1]
         if parts is None:
             _return(

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from osan.compiled import threads
 from osan.nn import message_kernels as kernels
+from osan.nn.message_kernels import EdgeBlocks, edge_blocks
 from osan.nn.second_order import differentiable_gradients
 
 # With fewer numbers than this, a second thread takes longer to start than it saves.
@@ -29,7 +30,7 @@ def _array(tensor: Tensor | None) -> Any:
     return None if tensor is None else tensor.detach().contiguous().numpy()
 
 
-def _composed(
+def composed_sum(
     h: Tensor,
     feature: Tensor | None,
     weight: Tensor | None,
@@ -45,6 +46,85 @@ def _composed(
     return ((h if row is None else h[row]) * own).index_add(0, target, message)
 
 
+def summed(
+    h: Tensor,
+    blocks: EdgeBlocks,
+    own: float,
+    feature: Tensor | None = None,
+    index: Tensor | None = None,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """The sums of :func:`sum_of_messages` on the CPU, without gradients."""
+    out = h.new_empty(blocks.rows[1], h.size(1))
+    order, begin = blocks.forward
+    kernels.forward(
+        out.numpy(),
+        _array(h),
+        blocks.source,
+        blocks.target,
+        *map(_array, (feature, index, weight)),
+        order,
+        begin,
+        own,
+        blocks.row,
+        use=_threads(h, blocks),
+    )
+    return out
+
+
+def gradients(
+    gradient: Tensor,
+    h: Tensor,
+    blocks: EdgeBlocks,
+    own: float,
+    feature: Tensor | None = None,
+    index: Tensor | None = None,
+    weight: Tensor | None = None,
+    *,
+    of_feature: bool = False,
+    of_weight: bool = False,
+) -> tuple[Tensor, Tensor | None, Tensor | None]:
+    """The gradients of :func:`summed` by rows, features and weights, if they are wanted."""
+    # In rows, whatever the strides of the inputs: the loops write into these arrays.
+    to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
+    to_weight = torch.empty(weight.shape, dtype=h.dtype) if of_weight and weight is not None else None
+    order, begin = blocks.backward
+    use = _threads(h, blocks)
+    given = (_array(gradient), _array(h), blocks.source, blocks.target)
+    parts, apart = None, False
+    if of_feature and feature is not None:
+        # Few rows of features: one table per block, added up at the end. Many: one table, which one thread
+        # fills along the way, and several fill row by row in a pass of its own, in the same order.
+        few = len(feature) * kernels.REPEATS <= len(blocks.source)
+        apart = not few and use > 1
+        parts = torch.zeros(kernels.BLOCKS if few else 1, *feature.shape, dtype=h.dtype)
+    kernels.backward(
+        *given,
+        *map(_array, (feature, index, weight)),
+        order,
+        begin,
+        own,
+        blocks.row,
+        *blocks.continued,
+        to_h.numpy(),
+        None if parts is None or apart else parts.numpy(),
+        _array(to_weight),
+        use=use,
+    )
+    if parts is None or feature is None:
+        return to_h, None, to_weight
+    if apart:
+        grouped, first = kernels.sorted_by(order, _array(index), len(feature))
+        arrays = map(_array, (feature, weight))
+        kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy(), use=use)
+    return to_h, parts[0].clone() if len(parts) > 1 else parts[0], to_weight
+
+
+def _threads(h: Tensor, blocks: EdgeBlocks) -> int:
+    """How many threads to use for so many numbers."""
+    return 1 if h.size(1) * (blocks.rows[1] + len(blocks.source)) < SMALL else threads()
+
+
 class _SumOfMessages(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -58,77 +138,27 @@ class _SumOfMessages(torch.autograd.Function):
         row: Tensor | None,
     ) -> Tensor:
         ctx.save_for_backward(h, feature, weight, own, edge_index, index, row)
-        rows = len(h) if row is None else len(row)
-        ctx.blocks = kernels.edge_blocks(edge_index, len(h), rows)
-        source, target, (order, begin) = ctx.blocks.source, ctx.blocks.target, ctx.blocks.forward
-        if row is None:
-            out = torch.empty_like(h, memory_format=torch.contiguous_format)
-        else:
-            out = (h.index_select(0, row) * own).contiguous()
-        arrays = map(_array, (feature, index, weight))
-        ctx.threads = 1 if h.size(1) * (rows + len(source)) < SMALL else threads()
-        given = (out.numpy(), _array(h), source, target, *arrays, order, begin, own.item(), row is None)
-        kernels.forward(*given, use=ctx.threads)
-        return out
+        ctx.blocks = edge_blocks(edge_index, len(h), len(h) if row is None else len(row), row)
+        return summed(h, ctx.blocks, own.item(), feature, index, weight)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         h, feature, weight, own, edge_index, index, row = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
-            composed = partial(_composed, edge_index=edge_index, index=index, row=row)
+            composed = partial(composed_sum, edge_index=edge_index, index=index, row=row)
             found = differentiable_gradients(composed, (h, feature, weight, own), gradient)
             return *found, None, None, None
         gradient = gradient.contiguous()
-        # In rows, whatever the strides of the inputs: the loops write into these arrays.
-        if row is None:
-            to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
-        else:
-            to_h = torch.zeros_like(h, memory_format=torch.contiguous_format)
-            to_h.index_add_(0, row, gradient * own)
-        needs = dict(zip(("feature", "weight", "own"), ctx.needs_input_grad[1:4], strict=True))
-        to_weight = torch.empty(weight.shape, dtype=h.dtype) if needs["weight"] else None
-        to_feature = _backward(ctx, gradient, to_h, to_weight, needs["feature"])
-        to_own = None
-        if needs["own"]:
-            rows = h if row is None else h.index_select(0, row)
-            to_own = torch.dot(gradient.flatten(), rows.flatten()).view(own.shape)
-        return to_h, to_feature, to_weight, to_own, None, None, None
+        needs = dict(zip(("of_feature", "of_weight"), ctx.needs_input_grad[1:3], strict=True))
+        each = gradients(gradient, h, ctx.blocks, own.item(), feature, index, weight, **needs)
+        to_own = own_gradient(gradient, h, row).view(own.shape) if ctx.needs_input_grad[3] else None
+        return *each, to_own, None, None, None
 
 
-def _backward(
-    ctx: Any, gradient: Tensor, to_h: Tensor, to_weight: Tensor | None, wanted: bool
-) -> Tensor | None:
-    """Write the gradients of rows and weights; return that of the features if it is wanted."""
-    h, feature, weight, own, _, index, row = ctx.saved_tensors
-    blocks = ctx.blocks
-    order, begin = blocks.backward
-    given = (_array(gradient), _array(h), blocks.source, blocks.target)
-    parts, apart = None, False
-    if wanted:
-        # Few rows of features: one table per block, added up at the end. Many: one table, which one thread
-        # fills along the way, and several fill row by row in a pass of its own, in the same order.
-        few = len(feature) * kernels.REPEATS <= len(blocks.source)
-        apart = not few and ctx.threads > 1
-        parts = torch.zeros(kernels.BLOCKS if few else 1, *feature.shape, dtype=h.dtype)
-    kernels.backward(
-        *given,
-        *map(_array, (feature, index, weight)),
-        order,
-        begin,
-        own.item(),
-        row is None,
-        to_h.numpy(),
-        None if parts is None or apart else parts.numpy(),
-        _array(to_weight),
-        use=ctx.threads,
-    )
-    if parts is None:
-        return None
-    if apart:
-        grouped, first = kernels.sorted_by(order, _array(index), len(feature))
-        arrays = map(_array, (feature, weight))
-        kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy(), use=ctx.threads)
-    return parts[0].clone() if len(parts) > 1 else parts[0]
+def own_gradient(gradient: Tensor, h: Tensor, row: Tensor | None) -> Tensor:
+    """The gradient of the factor of the rows themselves, a single number."""
+    rows = h if row is None else h.index_select(0, row)
+    return torch.dot(gradient.flatten(), rows.flatten())
 
 
 @torch.compiler.disable  # numba's loops cannot be traced
@@ -179,4 +209,4 @@ def sum_of_messages(
     if h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64):
         out: Tensor = _SumOfMessages.apply(*inputs)  # type: ignore[no-untyped-call]
         return out
-    return _composed(*inputs)
+    return composed_sum(*inputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any, Literal, cast
 
 import torch
@@ -12,13 +13,14 @@ from torch_geometric.data import Data
 from typing_extensions import Unpack
 
 from osan.bags import SubgraphBag
-from osan.bags.layout import graph_index
+from osan.bags.layout import graph_index, ragged, starts
 from osan.bags.union import joined
 from osan.errors import OsanError
 from osan.nn.admission import LearnedAdmission
 from osan.nn.atomic import InitialFeatures
 from osan.nn.class_cache import ClassCache
 from osan.nn.encoders import as_encoder
+from osan.nn.learned import learned_layers, run_learned
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
 from osan.nn.options import (
@@ -34,8 +36,9 @@ from osan.nn.options import (
 )
 from osan.nn.plain import PlainNetwork
 from osan.nn.pooling import Pool
-from osan.nn.sharing import SharedRows, Sharing, shared_rows, stack_alike
+from osan.nn.sharing import SharedRows, shared_rows, small, stack_alike
 from osan.nn.stack import Stack
+from osan.words import Sharing
 
 
 class OSAN(Module):
@@ -141,20 +144,57 @@ class OSAN(Module):
         bag.check(batch)
         shared = self._shared(batch, bag)
         if shared is not None:
-            return self._alongside(batch, self._embed_shared(batch, shared, [bag]))[0]
-        h = self.stack(self.initial(batch, bag), batch, bag)
+            return self._alongside(batch, self._embed_samples(batch, bag, shared))[0]
+        h = self.initial(batch, bag)
+        layers = None if self.sharing == "off" else learned_layers(self.initial, self.stack, batch, bag)
+        if layers is None:
+            h = self.stack(h, batch, bag)
+        else:
+            stack = cast(Stack, self.stack)
+            h = run_learned(stack, h, stack.views(batch, bag)[0], layers)
         admitted = self._admitted(batch, bag)
         order = self._per_vertex if self.aggregation == "per-vertex" else self._per_subgraph
         return self._alongside(batch, [order(batch, bag, h, admitted)])[0]
 
     def each(self, batch: Data, bags: Sequence[SubgraphBag]) -> tuple[Tensor, ...]:
         """Predictions for several bags of a batch; in evaluation mode, what they have in common is shared."""
-        # Layers across subgraphs would mix the bags.
-        if len(bags) > 1 and not self.training and type(self.stack) is Stack:
-            shared = self._shared(batch, joined(bags))
-            if shared is not None:
-                return tuple(map(self.head, self._alongside(batch, self._embed_shared(batch, shared, bags))))
+        if len(bags) > 1 and self.keeps_apart:
+            shifts = accumulate((bag.num_subgraphs for bag in bags), initial=0)
+            samples = [
+                (torch.arange(shift, shift + bag.num_subgraphs, device=bag.graph.device), bag.graph)
+                for shift, bag in zip(shifts, bags, strict=False)
+            ]
+            found = self.of_samples(batch, joined(bags), samples)
+            if found is not None:
+                return found
         return tuple(self(batch, bag) for bag in bags)
+
+    def of_samples(
+        self, batch: Data, bag: SubgraphBag, samples: Sequence[tuple[Tensor, Tensor]]
+    ) -> tuple[Tensor, ...] | None:
+        """Predictions for samples of the subgraphs of a bag, in evaluation mode; ``None`` if of no use.
+
+        Parameters
+        ----------
+        batch, bag
+            The batch, and a bag with all subgraphs of all samples.
+        samples
+            For each sample its subgraphs, as numbers in the bag, and their graphs.
+        """
+        if not self.keeps_apart:
+            return None
+        shared = self._shared(batch, bag)
+        if shared is None and not small(bag):
+            return None  # one after another, which takes less memory
+        return tuple(map(self.head, self._alongside(batch, self._embed_samples(batch, bag, shared, samples))))
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether subgraphs can be computed together with those of other samples, and then pooled."""
+        # Layers across subgraphs, and norms in training, would mix the samples.
+        beside = self.level == "vertex" and self.aggregation == "per-subgraph"
+        alone = self.training or self.sharing == "off" or isinstance(self.admission, Module)
+        return not (alone or beside) and type(self.stack) is Stack
 
     def from_cache(self, batch: Data, cache: ClassCache) -> Tensor | None:
         """Predictions for the bags of a cache of this network; ``None`` if it does not know the batch."""
@@ -178,30 +218,72 @@ class OSAN(Module):
             return None
         return shared_rows(self.initial, self.stack, batch, bag)
 
-    def _embed_shared(self, batch: Data, shared: SharedRows, bags: Sequence[SubgraphBag]) -> list[Tensor]:
-        """One tensor for each bag; ``shared`` is made from all of them together."""
-        bag, h = shared.bag, shared.run(self.initial, self.stack, batch)
-        admitted, sizes = self._admitted(batch, bag), [each.num_subgraphs for each in bags]
+    def _embed_samples(
+        self,
+        batch: Data,
+        bag: SubgraphBag,
+        shared: SharedRows | None,
+        samples: Sequence[tuple[Tensor, Tensor]] | None = None,
+    ) -> list[Tensor]:
+        """One tensor for each sample; by default one with all subgraphs of the bag."""
+        if shared is None:
+            h = self.stack(self.initial(batch, bag), batch, bag)
+        else:
+            bag, h = shared.bag, shared.run(self.initial, self.stack, batch)
+        admitted = self._admitted(batch, bag)
         if self.aggregation == "per-vertex":
-            count, index = bag.num_vertices, bag.vertex
-            if len(bags) > 1:
-                sample = torch.repeat_interleave(torch.tensor(sizes))
-                index = index + count * sample[bag.subgraph]
-            weight = _product(bag.weight, admitted)
-            pooled = shared.pooled(self.inner, h, index, count * len(bags), weight, self.phi)
-            vertices = torch.split(pooled, count)
-            if self.outer is None:
-                return list(vertices)
-            graph = graph_index(batch)[0]
-            return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
+            return self._vertices(batch, bag, h, admitted, shared, samples)
         assert self.outer is not None
-        subgraphs = shared.pooled(self.inner, h, bag.subgraph, bag.num_subgraphs, bag.weight, self.phi)
+        given = (bag.subgraph, bag.num_subgraphs, bag.weight)
+        if shared is None:
+            subgraphs = self.phi(self.inner(h, *given))
+        else:
+            subgraphs = shared.pooled(self.inner, h, *given, self.phi)
         weight = _admitted_subgraphs(bag, admitted)
-        weights = [None] * len(bags) if weight is None else torch.split(weight, sizes)
+        if samples is None:
+            return [self.outer(subgraphs, bag.graph, bag.num_graphs, weight)]
         return [
-            self.outer(rows, each.graph, each.num_graphs, some)
-            for rows, each, some in zip(torch.split(subgraphs, sizes), bags, weights, strict=True)
+            self.outer(
+                subgraphs.index_select(0, members),
+                graph,
+                bag.num_graphs,
+                None if weight is None else weight.index_select(0, members),
+            )
+            for members, graph in samples
         ]
+
+    def _vertices(
+        self,
+        batch: Data,
+        bag: SubgraphBag,
+        h: Tensor,
+        admitted: Tensor | None,
+        shared: SharedRows | None,
+        samples: Sequence[tuple[Tensor, Tensor]] | None,
+    ) -> list[Tensor]:
+        """The same in the per-vertex order: the copies of each vertex in each sample are a group."""
+        weight, index, copies, count = _product(bag.weight, admitted), bag.vertex, None, bag.num_vertices
+        if samples is not None:
+            sizes = torch.bincount(bag.subgraph, minlength=bag.num_subgraphs)
+            members = torch.cat([one for one, _ in samples])
+            place, owner = ragged(starts(sizes).index_select(0, members), sizes.index_select(0, members))
+            # Copies are sorted by subgraph in some bags only.
+            copies = torch.argsort(bag.subgraph, stable=True).index_select(0, place)
+            lengths = torch.tensor([one.numel() for one, _ in samples], device=owner.device)
+            sample = torch.repeat_interleave(lengths).index_select(0, owner)
+            index = index.index_select(0, copies) + count * sample
+            weight = None if weight is None else weight.index_select(0, copies)
+        size = count * (1 if samples is None else len(samples))
+        if shared is not None:
+            pooled = shared.pooled(self.inner, h, index, size, weight, self.phi, copies)
+        else:
+            rows = h if copies is None else h.index_select(0, copies)
+            pooled = self.phi(self.inner(rows, index, size, weight))
+        vertices = torch.split(pooled, count)
+        if self.outer is None:
+            return list(vertices)
+        graph = graph_index(batch)[0]
+        return [self.outer(rows, graph, bag.num_graphs) for rows in vertices]
 
     def _admitted(self, batch: Data, bag: SubgraphBag) -> Tensor | None:
         if self.admission is None:

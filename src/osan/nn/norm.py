@@ -79,8 +79,7 @@ def normalized(
             mean, variance, rows = found[0]
             if rows >= 2:
                 if norm.training:
-                    variance = variance * (rows / (rows - 1))
-                    _remember(norm, torch.from_numpy(mean), torch.from_numpy(variance))
+                    remember(norm, mean, variance, rows)
                 return out if activation is None or relu else activation(out)
         else:
             statistics = _statistics(h, count)
@@ -92,7 +91,7 @@ def normalized(
         return out if activation is None else activated(out, activation)
     mean, variance, rows = statistics
     if norm.training:
-        _remember(norm, mean.detach(), variance.detach() * (rows / (rows - 1)))
+        _remember_tensors(norm, mean.detach(), variance.detach() * (rows / (rows - 1)))
     out = (h - mean) * torch.rsqrt(variance + norm.eps) * weight + bias
     return out if activation is None else activated(out, activation)
 
@@ -118,8 +117,19 @@ def counted_norms(module: Module, count: Tensor | None) -> Iterator[None]:
             del norm.forward
 
 
-def _remember(norm: BatchNorm1d, mean: Tensor, variance: Tensor) -> None:
-    """Update the running statistics as PyTorch does."""
+def remember(norm: BatchNorm1d, mean: Any, variance: Any, copies: float) -> None:
+    """Update the running statistics as PyTorch does, in a loop: tensors take several times as long."""
+    before, spread, number = norm.running_mean, norm.running_var, norm.num_batches_tracked
+    if before is None or spread is None or number is None:
+        return
+    number.add_(1)
+    share = 1 / float(number) if norm.momentum is None else norm.momentum
+    kernels.remember(before.numpy(), spread.numpy(), mean, variance, copies, share)
+    torch.autograd.graph.increment_version((before, spread))
+
+
+def _remember_tensors(norm: BatchNorm1d, mean: Tensor, variance: Tensor) -> None:
+    """The same on any device."""
     if norm.running_mean is None or norm.running_var is None or norm.num_batches_tracked is None:
         return
     norm.num_batches_tracked.add_(1)
@@ -142,7 +152,7 @@ def _statistics(h: Tensor, count: Tensor | None) -> tuple[Tensor, Tensor, float]
     return mean, ((h - mean).square() * share).sum(0), copies
 
 
-def _composed(
+def composed_norm(
     h: Tensor, weight: Tensor, bias: Tensor, count: Tensor | None, eps: float, relu: bool
 ) -> Tensor:
     """The normalized rows, of ordinary operations."""
@@ -173,7 +183,7 @@ class _Normalized(torch.autograd.Function):
         found: list[tuple[Any, Any, float]],
     ) -> Tensor:
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
-        counts, least, use = _counts(h, count), 0.0 if relu else -np.inf, _threads(h)
+        counts, least, use = counts_of(h.dtype, len(h), count), 0.0 if relu else -np.inf, _threads(h)
         given = (_array(h), _array(weight), _array(bias))
         found.append(kernels.forward(out.numpy(), *given, counts, eps, least, use, use=use))
         ctx.save_for_backward(h, weight, bias, count)
@@ -184,7 +194,7 @@ class _Normalized(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         h, weight, bias, count = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
-            composed = partial(_composed, count=count, eps=ctx.rest[-2], relu=ctx.rest[-1] == 0)
+            composed = partial(composed_norm, count=count, eps=ctx.rest[-2], relu=ctx.rest[-1] == 0)
             found = differentiable_gradients(composed, (h, weight, bias), gradient)
             return *found, None, None, None, None
         to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
@@ -202,8 +212,8 @@ def _array(tensor: Tensor) -> Any:
     return tensor.detach().contiguous().numpy()
 
 
-def _counts(h: Tensor, count: Tensor | None) -> Any:
-    """The counts as booleans, or as numbers of the type of ``h``: the loops are compiled for each."""
+def counts_of(dtype: torch.dtype, rows: int, count: Tensor | None) -> Any:
+    """The counts as booleans, or as numbers of a type: the loops are compiled for each."""
     if count is None:
-        return np.ones(len(h), dtype=np.bool_)
-    return _array(count if count.dtype == torch.bool else count.to(h.dtype))
+        return np.ones(rows, dtype=np.bool_)
+    return _array(count if count.dtype == torch.bool else count.to(dtype))

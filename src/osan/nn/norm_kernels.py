@@ -103,6 +103,24 @@ def forward(out, h, weight, bias, count, eps, least, parts):  # type: ignore[no-
     return mean, variance, copies[0]
 
 
+@parallel
+def evaluated(h, weight, bias, mean, variance, eps, least, parts):  # type: ignore[no-untyped-def]
+    """Normalize with given statistics, at least ``least``, in place."""
+    scale, shift, _ = _affine(weight, bias, mean, variance, eps)
+    least = h.dtype.type(least)
+    for part in prange(parts):
+        first, last = _part(np.int64(part), parts, h.shape[0], 1)
+        _forward(h, h, scale, shift, least, first, last)
+
+
+@njit(cache=True, nogil=True)
+def remember(running_mean, running_variance, mean, variance, copies, share):  # type: ignore[no-untyped-def]
+    """Move running statistics towards those of a batch, with the variance of a sample."""
+    for j in range(mean.shape[0]):
+        running_mean[j] += share * (mean[j] - running_mean[j])
+        running_variance[j] += share * (variance[j] * (copies / (copies - 1)) - running_variance[j])
+
+
 @njit(cache=True, nogil=True)
 def _sums(gradient, h, scale, shift, mean, least, low, high, totals, centered_totals):  # type: ignore[no-untyped-def]
     """Sums of the gradient after the activation, and of it times the centered rows, of some columns."""

@@ -7,7 +7,8 @@ from torch.nn import Module
 from torch_geometric.data import Data
 
 from osan.bags import whole_graphs
-from osan.nn.sharing import Sharing, shared_rows
+from osan.nn.sharing import shared_rows
+from osan.words import Sharing
 
 
 class PlainNetwork(Module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,8 +32,7 @@ from osan.nn.pooling import MeanPool, SumPool
 from osan.nn.stack import Stack
 from osan.nn.structure import WithEncoding
 from osan.nn.view import View
-
-Sharing = Literal["auto", "off"]
+from osan.words import Sharing
 
 # Above this share of rows, and with fewer copies than that, finding classes costs more than it saves.
 MOST = 0.8
@@ -64,7 +63,14 @@ class SharedRows:
         return h
 
     def pooled(
-        self, pool: Any, h: Tensor, index: Tensor, size: int, weight: Tensor | None, then: Module
+        self,
+        pool: Any,
+        h: Tensor,
+        index: Tensor,
+        size: int,
+        weight: Tensor | None,
+        then: Module,
+        copies: Tensor | None = None,
     ) -> Tensor:
         """Pool groups of copies and map the result, groups with the same rows once; one row per group.
 
@@ -76,10 +82,13 @@ class SharedRows:
             The group of each copy, the number of groups, and 0 for copies that are left out.
         then
             The map.
+        copies
+            The members of the groups, if not all copies in order.
         """
         if not pool_alike(pool):
-            return then(pool(self.full(h), index, size, weight))
-        groups = self.classes.groups(index, size, None if weight is None else weight != 0)
+            rows = self.full(h) if copies is None else self.full(h).index_select(0, copies)
+            return then(pool(rows, index, size, weight))
+        groups = self.classes.groups(index, size, None if weight is None else weight != 0, copies)
         return pooled(groups, pool, h, then)
 
     def full(self, h: Tensor) -> Tensor:
@@ -144,7 +153,7 @@ def shared_rows(
     """
     if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu":
         return None
-    if bag.num_copies < max(LEAST if least is None else least, 1):
+    if small(bag, least):
         return None
     custom = getattr(stack, "shared_rows", None)
     if type(initial) is not InitialFeatures or (type(stack) is not Stack and custom is None):
@@ -183,6 +192,11 @@ def shared_rows(
     mark = None if plain.mark is None else [plain.mark.index_select(0, first) for first in levels]
     degrees = None if degree is None else [degree.index_select(0, first) for first in levels]
     return SharedRows(plain, classes, views_of(classes, mark, degrees, table, marks))
+
+
+def small(bag: SubgraphBag, least: int | None = None) -> bool:
+    """Whether a bag has so few copies that its time goes into the calls of each layer."""
+    return bag.num_copies < max(LEAST if least is None else least, 1)
 
 
 def views_of(

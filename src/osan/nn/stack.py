@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.edges import EdgeRows
+from osan.nn.fused import fused
 from osan.nn.layers import AllConv, Conv, LayerSpec, MarkedConv, make_layer
 from osan.nn.mlp import dropout
 from osan.nn.norm import Activation, BagBatchNorm
@@ -69,7 +70,16 @@ class Layer(Module):
             if view.edge_mark is not None and self.edge_mark is not None:
                 marks = view.edge_mark.to(self.edge_mark.dtype)[:, None]
                 edges = EdgeRows.one_per_edge(edges.full() + marks * self.edge_mark)
-        out = self.conv(h, view.with_edges(edges))
+        out = fused(self, h, view, edges)
+        if out is None:
+            out = self.in_parts(h, view, edges)
+        if self.training and self.dropout:
+            out = dropout(out, self.dropout, True)
+        return out + view.own(h) if self.residual else out
+
+    def in_parts(self, h: Tensor, view: View, edges: EdgeRows | None) -> Tensor:
+        """Convolution, norm and activation."""
+        out: Tensor = self.conv(h, view.with_edges(edges))
         if out.shape != (view.num_rows, h.size(1)):
             inner = getattr(self.conv, "conv", self.conv)
             raise OsanError(
@@ -80,8 +90,7 @@ class Layer(Module):
             out = self.norm(out, view.count, self.activation)
         elif self.activation is not None:
             out = self.activation(out)
-        out = dropout(out, self.dropout, self.training)
-        return out + view.own(h) if self.residual else out
+        return out
 
 
 class Stack(Module):

@@ -11,7 +11,8 @@ from torch_geometric.data import Data
 from torch_geometric.nn import BatchNorm
 
 from osan.bags.layout import graph_index
-from osan.data.encodings import encode, flip_signs, num_columns, parse
+from osan.data.encodings import encode, flip_signs, num_columns
+from osan.data.naming import parse_encoding
 from osan.nn.encoders import encoded_vertices
 
 
@@ -42,7 +43,7 @@ class Encoding(Module):
         self.names, columns = tuple(names), num_columns(names)
         self.norm = BatchNorm(columns, allow_single_element=True)
         self.linear = Linear(columns, width)
-        kinds = [kind for kind, size in map(parse, names) for _ in range(size)]
+        kinds = [kind for kind, size in map(parse_encoding, names) for _ in range(size)]
         self.signed = [kind == "lap" for kind in kinds]
 
     def forward(self, batch: Data) -> Tensor:

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.edges import EdgeRows, edge_rows
+from osan.nn.message_kernels import EdgeBlocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,14 @@ class View:
         other = copy(self)
         object.__setattr__(other, "edges", edges)
         return other
+
+    def blocks(self, rows: int) -> EdgeBlocks:
+        """The edges in blocks for compiled loops, given the number of input rows; made once."""
+        made: EdgeBlocks | None = self.__dict__.get("_blocks")
+        if made is None or made.rows[0] != rows:
+            made = EdgeBlocks(self.edge_index, rows, self.num_rows, self.row)
+            object.__setattr__(self, "_blocks", made)
+        return made
 
     @cached_property
     def batch(self) -> Tensor:
@@ -180,7 +189,7 @@ def _by_mark(view: View) -> tuple[tuple[View, Tensor | None], tuple[View, Tensor
     parts = []
     for share in (mark, 1 - mark):
         part, mask = copy(view.with_edges(None)), None
-        for name in ("present", "loop_weight", "by_mark"):
+        for name in ("present", "loop_weight", "by_mark", "_blocks"):
             part.__dict__.pop(name, None)
         if soft or mark.requires_grad or view.weight is not None:
             weight = share if view.weight is None else share * view.weight

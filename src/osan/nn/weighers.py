@@ -110,10 +110,6 @@ class Prior(nn.Module):
         return learned + self.strength * self.centrality(batch)
 
 
-#: Weighers by name: what settings can say. ``"learned"`` is the upstream network.
-WEIGHERS = ("learned", "prior", "centrality", "degree", "pagerank", "core", "random")
-
-
 def standardized(values: Tensor, graph: Tensor, graphs: int) -> Tensor:
     """Values with mean 0 and standard deviation 1 in each graph; 0 where all are equal. ``[vertices]``.
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from osan.errors import OsanError
-from osan.selection.kinds import KINDS, kind_named
-from osan.selection.problem import Problem
+from osan.selection.grammar import Words, noun_named, words_of
 from osan.words import Operation
+
+if TYPE_CHECKING:
+    from osan.selection.problem import Problem
 
 Channels = Literal["independent", "distinct", "in turn"]
 
@@ -90,7 +92,7 @@ class Policy:
     channels: Channels = "independent"
 
     def __post_init__(self) -> None:
-        kind = self.kind
+        kind = self._words
         _check("operation", self.operation, get_args(Operation))
         if kind.sized and not (_is_integer(self.size) and self.size >= 1):
             raise OsanError(f"policy: expected a size of at least 1 for {self._described}, got {self.size!r}")
@@ -163,11 +165,10 @@ class Policy:
     @classmethod
     def _read(cls, found: re.Match[str], joined: bool | None) -> Policy | None:
         """The policy of a match, with one subgraph; ``None`` if its words do not fit the kind."""
-        names = {name: noun for noun, kind in KINDS.items() for name in (noun, kind.plural)}
-        what = names.get(found["noun"], found["noun"])
-        if what not in KINDS and ":" not in what:
+        what = noun_named(found["noun"])
+        if what is None:
             return None
-        kind = kind_named(what)
+        kind = words_of(what)
         wrong_join = joined is not None and found["size"] is not None and joined != kind.hyphen
         if kind.sized != (found["size"] is not None) or wrong_join:
             return None
@@ -184,7 +185,7 @@ class Policy:
         )
 
     def __str__(self) -> str:
-        kind = self.kind
+        kind = self._words
         words = [
             "cover" if self.cover else "",
             "" if kind.bare else self.operation,
@@ -210,12 +211,18 @@ class Policy:
     @property
     def kind(self) -> type[Problem]:
         """The class of the problems that the policy poses."""
+        from osan.selection.kinds import kind_named
+
         return kind_named(self.what, self.cover)
+
+    @property
+    def _words(self) -> Words:
+        return words_of(self.what, self.cover)
 
     @property
     def weighs_edges(self) -> bool:
         """Whether weights and choices have one row per edge rather than per vertex."""
-        return self.kind.weighs == "edge"
+        return self._words.weighs == "edge"
 
     @property
     def columns(self) -> int:
@@ -236,7 +243,7 @@ class Policy:
         return self.channels != "independent"
 
     def _check_sequence(self) -> None:
-        if not self.kind.distinct:
+        if not self._words.distinct:
             raise OsanError(
                 f"policy: expected vertices or edges without cover for {self.channels!r}, got "
                 f"{self._described}"
@@ -254,12 +261,12 @@ class Policy:
 
     @property
     def _noun_phrase(self) -> str:
-        kind, noun = self.kind, self._noun
+        kind, noun = self._words, self._noun
         if not kind.sized:
             return noun
         if kind.hyphen:
             return f"{self.size}-{noun}"
-        return f"{self.size} {kind.plural if self.size != 1 and noun in KINDS and kind.plural else noun}"
+        return f"{self.size} {kind.plural if self.size != 1 and ':' not in noun and kind.plural else noun}"
 
     @property
     def _described(self) -> str:

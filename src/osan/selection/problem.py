@@ -10,10 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, from_choice
-from osan.bags.choice import Agg
 from osan.errors import OsanError
 from osan.selection.ground import GroundSet
-from osan.words import Deleted, Operation, What
+from osan.words import Agg, Deleted, Operation, What
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy
@@ -124,6 +123,7 @@ class Problem(ABC):
         deleted: Deleted = "masked",
         whole_graph: bool = False,
         agg: Agg = "mean",
+        columns: tuple[Tensor, Tensor] | None = None,
     ) -> SubgraphBag:
         """The bag of a choice.
 
@@ -133,8 +133,9 @@ class Problem(ABC):
             The graphs.
         choice
             One row per vertex, or per column of ``edge_index``; shape ``[rows, m]``.
-        deleted, whole_graph, agg
-            See :func:`osan.bags.from_choice`.
+        deleted, whole_graph, agg, columns
+            See :func:`osan.bags.from_choice`. A kind of its own without ``columns`` is fine: samples are
+            then evaluated from a bag for each.
         """
         return from_choice(
             batch,
@@ -146,6 +147,7 @@ class Problem(ABC):
             whole_graph=whole_graph,
             agg=agg,
             symmetric=True,  # rows of an edge come from one element
+            columns=columns,
         )
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -11,6 +12,7 @@ from torch_geometric.data import Data
 from osan import devices
 from osan.bags.layout import graph_index
 from osan.errors import OsanError
+from osan.selection import random_kernels
 from osan.selection.ground import GroundSet
 
 # What random numbers are used for.
@@ -116,15 +118,22 @@ class Randomness:
         # Purposes 0 and 1 and the first 512 draws share one counter without overlap: 2 * 512 = 1024. What is
         # beyond is hashed in separately, so that no two addresses collide.
         stream = purpose % 2 + 2 * (draw % 512) + 1024 * part
+        beyond = (purpose // 2, draw // 512) if purpose >= 2 or draw >= 512 else ()
+        exact = devices.widest(ground.graph.device)
+        if devices.on_cpu(ground.graph) and exact == torch.float64:
+            counters = np.array([_counter(number) for number in (self.sample, stream, *beyond)])
+            arrays = (t.contiguous().numpy() for t in (self.graph_id.long(), ground.graph, ground.position))
+            return torch.from_numpy(
+                random_kernels.uniform(self.seed.item(), counters, *arrays, self.channel, channels)
+            )
         key = _mix(_mix(self.seed + _counter(self.sample)) + _counter(stream))
-        if purpose >= 2 or draw >= 512:
-            key = _mix(_mix(key + _counter(purpose // 2)) + _counter(draw // 512))
+        if beyond:
+            key = _mix(_mix(key + _counter(beyond[0])) + _counter(beyond[1]))
         key = _mix(key ^ _mix(self.graph_id + _GOLDEN))
         key = _mix(key[ground.graph] + _GOLDEN * (ground.position + 1))
         channel = torch.arange(self.channel + 1, self.channel + channels + 1, device=key.device)
         bits = _mix(key.unsqueeze(1) + _GOLDEN * channel)
         # As many bits as fit and half a step, so that neither 0 nor 1 is reached after rounding.
-        exact = devices.widest(bits.device)
         kept = 52 if exact == torch.float64 else 23
         return (_shift(bits, 64 - kept).to(exact) + 0.5) * 2.0**-kept
 

@@ -10,9 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag, from_choice, maximum_spanning_forest
-from osan.bags.choice import Agg
 from osan.selection.problem import Problem
-from osan.words import Deleted, Operation, What
+from osan.words import Agg, Deleted, Operation, What
 
 if TYPE_CHECKING:
     from osan.selection.policy import Policy
@@ -61,6 +60,7 @@ class TreeProblem(Problem):
         deleted: Deleted = "masked",
         whole_graph: bool = False,
         agg: Agg = "mean",
+        columns: tuple[Tensor, Tensor] | None = None,
     ) -> SubgraphBag:
         """The bag of a choice: the other edges are deleted, since a tree spans the graph."""
         return from_choice(
@@ -72,6 +72,7 @@ class TreeProblem(Problem):
             whole_graph=whole_graph,
             agg=agg,
             symmetric=True,
+            columns=columns,
         )
 
 

@@ -115,7 +115,11 @@ def test_wrong_statistics_are_refused():
         threshold(16, 16)
     with pytest.raises(OsanError, match=r"x, y: expected embeddings of one shape"):
         t_squared([[1.0]], [[1.0, 2.0]])
-    for wrong in ({"steps": -1}, {"seed": -1}, {"batch_size": 1}, {"precision": "half"}, {"confidence": 1.0}):
+    for wrong in (
+        {"steps": -1}, {"seed": -1}, {"batch_size": 1}, {"precision": "half"}, {"confidence": 1.0},
+        {"copies": "32"}, {"copies": 32.5}, {"dimension": 0}, {"seed": 0.5},
+        {"learning_rate": -1.0}, {"weight_decay": -1.0}, {"floor": float("nan")}, {"seconds": -1.0},
+    ):  # fmt: skip
         with pytest.raises(OsanError, match=next(iter(wrong))):
             Protocol(**wrong)
 
@@ -191,6 +195,8 @@ def test_embeddings_have_to_be_rows():
         compare(HEXAGON, lambda batch: torch.zeros(batch.num_graphs), QUICK)
     infinite = compare(HEXAGON, lambda batch: torch.full((batch.num_graphs, 2), torch.inf), QUICK)
     assert (infinite.separated, infinite.note) == (False, "embeddings are not finite")
+    with pytest.raises(OsanError, match="pair: expected graphs without labels"):
+        compare(Pair(Graph(1), Graph(1, vertex_labels="a")), "gin", QUICK)
     with pytest.raises(OsanError, match="model: expected 'gin'"):
         brec_model("gim")
     with pytest.raises(OsanError, match="model: expected a function"):
@@ -304,7 +310,11 @@ def test_the_command_takes_settings_and_custom_models(corpus, tmp_path, monkeypa
 
 
 def test_the_command_explains_wrong_words(corpus):
-    assert "--pairs: expected numbers" in str(command("gin", "--file", corpus, "--pairs", "x").exception)
+    for wrong in ("x", "1-0", "0-", ","):
+        told = str(command("gin", "--file", corpus, "--pairs", wrong).exception)
+        assert "--pairs: expected numbers" in told
+    told = str(command("gin", "--file", corpus, "--show", "--out", corpus.parent / "none.json").exception)
+    assert told.startswith(str(corpus.parent / "none.json") + " cannot be read")
     assert "--pairs: expected positions" in str(command("gin", "--file", corpus, "--pairs", "2").exception)
     assert "--ceiling: expected" in str(command("gin", "--file", corpus, "--ceiling", "wl").exception)
 
@@ -338,6 +348,15 @@ def test_a_deleted_edge_is_not_lost_among_many(model):
         latin_square_graph("01234", "10342", "24013", "32401", "43120"),
     )
     result = compare(pair, model, QUICK)
+    assert result.separated
+    assert result.t_squared > 1e6
+    assert result.control < 1
+
+
+@pytest.mark.data
+def test_the_marks_that_tell_are_not_lost_among_many(osan_data):
+    """A distance-regular pair of degree 9: the mean over all pairs of marks left rounding errors."""
+    result = compare(brec(osan_data)[383], "2-osan", Protocol(copies=4, dimension=2, steps=0), number=383)
     assert result.separated
     assert result.t_squared > 1e6
     assert result.control < 1

@@ -14,8 +14,7 @@ from osan.errors import OsanError, TooLarge
 from osan.graphs import Graph, Pair, cycle_pair, rook_4x4, shrikhande
 from osan.wl import Enough, WLTest, draw_enough, draws, enough, enough_pairs
 
-# Of each kind of pair some hundred; a thousand pass as well and take ten seconds.
-PAIRS = 250
+PAIRS = 1000
 
 
 def similar_pair(rng: np.random.Generator) -> tuple[Graph, Graph]:

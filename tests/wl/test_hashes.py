@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from osan.errors import OsanError
 from osan.graphs import Graph, cfi_pair, cycle_pair, rook_4x4, shrikhande
 from osan.wl import WLTest, color_hash, refine, vertex_hashes
+from osan.wl.terms import literal
 
 TESTS = [
     WLTest("wl", 2),
@@ -80,6 +82,25 @@ def test_what_is_not_separated():
     assert color_hash(one, "vs-oswl") != color_hash(one, "oswl")
 
 
+@pytest.mark.parametrize(
+    "test",
+    [
+        WLTest("vs-oswl", 2, operation="delete"),
+        WLTest("vs-oswl", what="edge", operation="select"),
+        WLTest("vs-oswl", 1, ordered=False),
+        WLTest("oswl", 2, operation="delete"),
+        WLTest("dss", 2, operation="delete"),
+    ],
+    ids=str,
+)
+def test_graphs_of_different_sizes_that_are_not_separated(test):
+    """Of two vertices, none is left when both are deleted; an edge does not show the vertices beside it."""
+    graphs = [Graph(n, [(0, 1)] * (n > 1)) for n in range(5)]
+    colors = refine(graphs, test).graph_colors
+    hashes = np.array([color_hash(graph, test) for graph in graphs])
+    assert ((hashes[:, None] == hashes) == (colors[:, None] == colors)).all()
+
+
 def all_hashes() -> list[str]:
     graphs = [Graph(0), Graph(1), Graph(5, [(0, 1), (1, 2), (2, 0), (3, 3)]), LABELED]
     directed = Graph(3, [(0, 1), (1, 2), (0, 2)], directed=True)
@@ -110,6 +131,16 @@ def test_labels():
     assert color_hash(Graph(1, vertex_labels=[1])) == color_hash(Graph(1, vertex_labels=[1.0]))
     assert color_hash(Graph(1, vertex_labels=[1])) != color_hash(Graph(1, vertex_labels=["1"]))
     assert color_hash(Graph(1, vertex_labels=[None])) == color_hash(Graph(1))
+    infinite = [
+        color_hash(Graph(1, vertex_labels=[label])) for label in (np.inf, float("inf"), -np.inf, 1e308)
+    ]
+    assert len(set(infinite)) == 3
+    thirds = [
+        color_hash(Graph(1, vertex_labels=[label])) for label in (Fraction(1, 3), 1 / 3, Fraction(1, 2), 0.5)
+    ]
+    assert [thirds.index(value) for value in thirds] == [0, 1, 2, 2]
+    # A new letter is printable in new versions of Python only.
+    assert literal("\U0001fae8") == "'\\U0001fae8'"
     with pytest.raises(
         OsanError, match="label: expected None, a number, a text or a tuple of them, got frozen"
     ):

@@ -154,7 +154,7 @@ def parse_numbers(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        if not first.isdigit() or (dash and (not last.isdigit() or int(last) < int(first))):
             raise OsanError(f"--pairs: expected numbers such as 0-59,110, got {text!r}")
         numbers.extend(range(int(first), int(last if dash else first) + 1))
     return list(dict.fromkeys(numbers))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,6 +73,8 @@ def enough(
         from osan.report.pictures import checked_suffix
 
         suffix = checked_suffix(out)  # before the work
+    if not os.path.exists(a):  # Path.exists raises for graph6 text that is too long for a name
+        raise OsanError(f"B: expected another graph, or a table of pairs alone, got {a!r} alone, not a file")
     pairs = read_pairs(Path(a))
     with progress_bar() as bar:
         task = bar.add_task("pairs", total=len(pairs))
@@ -107,7 +110,7 @@ def _plain(found: Enough) -> dict[str, object]:
 def _print(found: Enough) -> None:
     out = console()
     if found.smallest is None or found.chosen is None or found.graph is None:
-        out.print(f"{found.test}: all {found.totals[0]} subgraphs do not separate the graphs")
+        out.print(f"{found.test}: no number of subgraphs separates the graphs")
         return
     members = ", ".join(str(tuple(v for v in row if v >= 0)) for row in found.chosen.tolist())
     subgraphs = "subgraph" if found.smallest == 1 else "subgraphs"

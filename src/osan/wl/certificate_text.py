@@ -51,11 +51,13 @@ def written(term: Term) -> str:
 
     >>> written(Multiset([1, 1, ("'double'", 2)]))
     "2 x c1, 'double' c2"
+    >>> written(Multiset([("none>", 1), ("'double'<", 2)]))
+    "-> c1, 'double' <- c2"
     """
     if isinstance(term, int):
         return f"c{term}"
     if isinstance(term, str):
-        return term
+        return _code(term)
     if isinstance(term, Multiset):
         parts = sorted(((_inner(part), count) for part, count in term.counts.items()), key=_in_order)
         return ", ".join(f"{count} x {part}" if count > 1 else part for part, count in parts) or "none"
@@ -65,6 +67,14 @@ def written(term: Term) -> str:
 
 def _inner(term: Term) -> str:
     return f"{{{written(term)}}}" if isinstance(term, Multiset) else written(term)
+
+
+def _code(code: str) -> str:
+    """The code of an arc, with an arrow if it has a direction: away from the place, or toward it."""
+    arrow = {"<": "<-", ">": "->"}.get(code[-1:])
+    if arrow is None:
+        return code
+    return arrow if code[:-1] == "none" else f"{code[:-1]} {arrow}"
 
 
 def _in_order(item: tuple[str, int]) -> tuple[int, int, str]:
@@ -108,6 +118,6 @@ def _adjacent(arcs: Term) -> str:
     codes = [str(code) for code, count in arcs.counts.items() for _ in range(count)]
     if not codes:
         return "not adjacent"
-    told = ", ".join(sorted(filter(None, codes)))
+    told = ", ".join(sorted(map(_code, filter(None, codes))))
     many = f" x {len(codes)}" if len(codes) > 1 else ""
     return f"adjacent{many}" + (f" ({told})" if told else "")

@@ -78,7 +78,10 @@ def color_hash(
         total = hash_kernels.mixed(words).sum(axis=0, dtype=np.uint64)
         units: Term = (str(len(words)), _text(total))
     else:
-        units = Multiset(_unfolded(plain, chosen)[1])
+        unit, names = _unfolded(plain, chosen)
+        units = Multiset(names)
+        if unit == "subgraph" and chosen.operation != "mark":  # vertices that no subgraph has are not seen
+            return digest((_VERSION, _settings(chosen), units))
     return digest((_VERSION, _settings(chosen), str(plain.num_vertices), units))
 
 

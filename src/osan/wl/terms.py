@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from hashlib import blake2b
-from numbers import Integral, Real
-from typing import TypeAlias, Union
+from numbers import Integral, Rational, Real
+from typing import Any, TypeAlias, Union
 
 from osan.errors import OsanError
 
@@ -97,13 +98,29 @@ def literal(label: Hashable) -> str:
     if label is None:
         return "none"
     if isinstance(label, str):
-        return repr(str(label))
+        return ascii(str(label))  # what repr escapes depends on the version of Python
     if isinstance(label, Real) or hasattr(label, "__index__"):
-        number = label if isinstance(label, Integral) else float(label)  # type: ignore[arg-type]
-        return str(int(number)) if number == int(number) else repr(number)
+        return _number(label)
     if isinstance(label, tuple):
         return f"({', '.join(map(literal, label))})"
     raise OsanError(
         f"label: expected None, a number, a text or a tuple of them, got {type(label).__name__}; "
         "others have no name that is the same everywhere"
+    )
+
+
+def _number(label: Any) -> str:
+    """A number as text: fractions that no float equals as such, others as integers and floats."""
+    try:
+        number = int(label) if isinstance(label, Integral) else float(label)
+    except OverflowError:  # a fraction that is larger than all floats
+        number = math.inf
+    if number == label:
+        return str(int(number)) if math.isfinite(number) and number == int(number) else repr(number)
+    if isinstance(label, Rational):
+        return (
+            f"{label.numerator}/{label.denominator}" if int(label.denominator) > 1 else str(label.numerator)
+        )
+    raise OsanError(
+        f"label: expected a number that a float can hold, got {label!r} of type {type(label).__name__}"
     )

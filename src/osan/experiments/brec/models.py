@@ -140,6 +140,9 @@ def _network(
     With ``shallow``, networks for dense graphs, of small diameter, have half as many layers. So rounding
     errors do not grow as much, and weights need not be as small. A deleted edge is one of many there, and
     small weights lose it in rounding.
+
+    Before a first pooling that takes means, weights are smaller, but not in large sparse graphs: rounding
+    errors grow less there, and the mean over all pairs of marks would lose the few that tell.
     """
     degree = 2 * graph.num_edges / max(graph.num_vertices, 1)
     dense = shallow and degree > DENSE
@@ -155,7 +158,8 @@ def _network(
     summands = 1 + degree
     if first == "sum" and not dense:
         summands = max(summands, summands**3 / 36)
-    spread_weights(model, summands, GAIN[first])
+    large = graph.num_vertices > LARGE and degree <= DENSE
+    spread_weights(model, summands, GAIN["sum" if large else first])
     return model
 
 
@@ -206,10 +210,11 @@ def _edge_deleted(name: str, make: Callable[..., torch_nn.Module], test: str) ->
 
 
 #: The size of the named models, and the deviation of their weights times the root of the width, by the first
-#: pooling.
+#: pooling; for large sparse graphs, it is that of the sum.
 WIDTH, LAYERS, GAIN = 16, 12, {"mean": 1.5, "sum": 1.75}
-#: The degree above which networks that delete edges are shallow.
-DENSE = 10
+#: The degree above which graphs are dense (networks that delete edges are shallow for them), and the number
+#: of vertices above which they are large.
+DENSE, LARGE = 10, 20
 
 _NAMED = (
     BrecModel("gin", partial(_network, make=_plain), WLTest("wl")),

@@ -16,6 +16,7 @@ from torch.nn import Module
 from torch.nn.functional import cosine_embedding_loss
 from torch_geometric.data import Batch, Data
 
+from osan.arguments import integer
 from osan.data import relabeled
 from osan.errors import OsanError, TooLarge
 from osan.experiments.brec.models import BrecModel, brec_model, embeddings
@@ -74,10 +75,14 @@ class Protocol:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        counts = (("copies", 1), ("dimension", 1), ("steps", 0), ("batch_size", 2), ("seed", 0))
+        for name, least in counts:
+            object.__setattr__(self, name, integer(getattr(self, name), name, least=least))
         threshold(self.copies, self.dimension, self.confidence)
-        for name, least in (("steps", 0), ("batch_size", 2), ("seed", 0)):
-            if getattr(self, name) < least:
-                raise OsanError(f"{name}: expected at least {least}, got {getattr(self, name)}")
+        for name in ("learning_rate", "weight_decay", "floor", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not value >= 0:  # nan is refused as well
+                raise OsanError(f"{name}: expected a number of at least 0, got {value}")
         if self.precision not in ("float32", "float64"):
             raise OsanError(f"precision: expected 'float32' or 'float64', got {self.precision!r}")
 
@@ -146,7 +151,7 @@ def compare(pair: Pair, model: Any, protocol: Protocol | None = None, *, number:
     Parameters
     ----------
     pair
-        The graphs.
+        The graphs, without labels.
     model
         See :func:`brec_model`.
     protocol
@@ -165,6 +170,8 @@ def compare(pair: Pair, model: Any, protocol: Protocol | None = None, *, number:
     >>> [compare(hexagon, name, Protocol(steps=2)).separated for name in ("gin", "1-osan")]
     [False, True]
     """
+    if any(g.vertex_labels is not None or g.edge_labels is not None for g in (pair.a, pair.b)):
+        raise OsanError("pair: expected graphs without labels, which the networks do not see, got labels")
     protocol = protocol or Protocol()
     chosen, clock = brec_model(model), _Clock(protocol.seconds, time.process_time())
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from osan.errors import OsanError, TooLarge
 from osan.experiments.brec.models import BrecModel, brec_model
 from osan.experiments.brec.protocol import PairResult, Protocol, compare
-from osan.files import read_text, written_whole
+from osan.files import read_text, write_bytes
 from osan.graphs import Pair
 from osan.wl import WLTest, distinguishes
 from osan.wl.ladder import category_of
@@ -156,8 +156,7 @@ def _write(path: Path, model: BrecModel, test: WLTest | None, known: Mapping[int
     rows = [asdict(known[i]) for i in sorted(known)]
     told = {"model": model.name, "test": None if test is None else str(test)}
     lines = ",\n".join(json.dumps(row) for row in rows)
-    with written_whole(path) as temporary:
-        temporary.write_text(f'{json.dumps(told)[:-1]}, "records": [\n{lines}\n]}}\n')
+    write_bytes(path, f'{json.dumps(told)[:-1]}, "records": [\n{lines}\n]}}\n'.encode())
 
 
 def read_records(path: Path, model: str | None = None) -> dict[int, BrecRecord]:
@@ -170,8 +169,9 @@ def read_records(path: Path, model: str | None = None) -> dict[int, BrecRecord]:
     model
         An error if the file is about another model.
     """
+    text = read_text(path)
     try:
-        told = json.loads(read_text(path))
+        told = json.loads(text)
         rows = {
             row["pair"]: BrecRecord(
                 **{**row, "result": PairResult(**row["result"]), "protocol": Protocol(**row["protocol"])}

@@ -1,4 +1,4 @@
-"""What mkdocs calls when it builds the site: it adds the explorer, and turns formulas into MathML.
+"""What mkdocs calls when it builds the site: it adds explorer and notebooks, and turns formulas into MathML.
 
 Browsers draw MathML themselves, so the pages load no script from elsewhere.
 """
@@ -6,7 +6,10 @@ Browsers draw MathML themselves, so the pages load no script from elsewhere.
 from __future__ import annotations
 
 import html
+import json
 import re
+from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 from latex2mathml.converter import convert
@@ -21,9 +24,18 @@ _FORMULA = re.compile(
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add explorer.html to the files of the site."""
+    """Add explorer.html and a page for each notebook to the files of the site."""
     files.append(File.generated(config, "explorer.html", content=explorer_page()))
+    page = run_path(str(Path(__file__).with_name("notebooks.py")))["page"]
+    for path in sorted(Path(config["docs_dir"], "notebooks").glob("*.ipynb")):
+        text = page(json.loads(path.read_text(encoding="utf-8")), path.name)
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=text))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Let links to notebooks lead to their pages."""
+    return re.sub(r"\]\((notebooks/\w+)\.ipynb\)", r"](\1.md)", markdown)
 
 
 def on_post_page(output: str, **_: Any) -> str:

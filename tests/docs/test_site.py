@@ -49,7 +49,10 @@ def test_every_page_of_the_menu_is_there():
             yield from [value] if isinstance(value, str) else pages(value)
 
     menu = yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]
-    assert [page for page in pages(menu) if not (DOCS / page).exists()] == []
+    made = {f"notebooks/{path.stem}.md" for path in (DOCS / "notebooks").glob("*.ipynb")}  # with the site
+    named = set(pages(menu))
+    assert [page for page in named - made if not (DOCS / page).exists()] == []
+    assert made <= named
 
 
 def test_the_site_loads_nothing_from_elsewhere():
@@ -96,6 +99,29 @@ def test_published_results_are_of_the_plan():
     for name in {name for name, _ in published}:
         seeds = sorted(seed for other, seed in published if other == name)
         assert seeds == list(range(len(seeds)))
+
+
+def test_the_table_of_poolings_says_what_the_runs_say():
+    from statistics import mean, stdev
+
+    from osan.report import read_records
+
+    records = read_records(ROOT / "results" / "runs.csv")
+    ways = {
+        "whole graph": "baseline",
+        "and two random marks": "random/mark-1-vertex-distinct/x2",
+        "and two central marks": "centrality/mark-1-vertex-distinct/x2",
+    }
+    for way, key in ways.items():
+        short, long = [way], [way]
+        for suffix in ("/mean", ""):
+            runs = [each for each in records if each.name == f"ogbg-molesol/few-marks/{key}{suffix}"]
+            assert len(runs) == 5
+            test = [each.value for each in runs]
+            short.append(f"{mean(test):.3f}")
+            long += [f"{mean(each.validation for each in runs):.3f}", f"{mean(test):.3f} ± {stdev(test):.3f}"]
+        assert f"| {' | '.join(short)} |" in text_of(DOCS / "results.md")
+        assert f"| {' | '.join(long)} |" in text_of(DOCS / "results-detail.md")
 
 
 def test_the_readme_names_targets_that_exist():

@@ -112,6 +112,28 @@ def test_equal_substructures_have_equal_patterns():
     assert len(texts) == 1
 
 
+def test_equal_substructures_of_different_molecules_have_equal_patterns():
+    """An aromatic carbon with one methyl, and an alcohol in a ring and in a chain."""
+    smiles = [
+        "Cc1ccccc1",
+        "Cc1c(C)cccc1O",
+        "Cc1ccc2ccccc2c1",
+        "CC(O)C",
+        "OC1CCC(C)CC1",
+        "OC1C(O)C(C)OC(C)C1O",
+    ]
+    smiles += ["CC(C)(C)c1ccccc1", "c1ccccc1C(C)(C)C", "CC(C)(C)c1ccc(O)cc1"]
+    found: dict[tuple[object, ...], set[str]] = {}
+    for text in smiles:
+        molecule = Chem.MolFromSmiles(text)
+        for atom in molecule.GetAtoms():
+            around = sorted((n.GetSymbol(), n.GetIsAromatic()) for n in atom.GetNeighbors())
+            seen = pattern(None, [atom.GetIdx()], of_edges=False, molecule=molecule)
+            found.setdefault((atom.GetSymbol(), atom.GetIsAromatic(), *around), set()).add(seen)
+            assert molecule.HasSubstructMatch(Chem.MolFromSmarts(seen))
+    assert [texts for texts in found.values() if len(texts) > 1] == []
+
+
 def test_a_run_without_choice_is_refused(tmp_path, run):
     from osan.training.run import train
 

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import shutil
+import time
 from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -12,10 +13,11 @@ import pytest
 import torch
 
 from osan.data import Features
+from osan.data.custom.molecules import read_smiles
 from osan.errors import OsanError
 from osan.report.drawing import layout, picture, save_picture
 from osan.report.frequencies import _molecule, explain
-from osan.report.molecule import is_molecule, to_rdkit
+from osan.report.molecule import is_molecule, molecule_svg, to_rdkit
 from osan.training.run import load_model
 from osan.training.tasks import load_task
 
@@ -75,6 +77,15 @@ def test_components_are_drawn_apart():
                    for part in nx.connected_components(graph))  # fmt: skip
     assert len(place) == 10
     assert all(before[1] < after[0] for before, after in pairwise(spans))
+
+
+def test_large_molecules_are_drawn_in_seconds():
+    """RDKit would place the atoms of this one for minutes."""
+    start = time.process_time()
+    graph = read_smiles(["C" * 3000])[0]
+    assert molecule_svg(graph, atoms=[0, 2999]).startswith("<svg")
+    assert len(layout(nx.path_graph(1000))) == 1000
+    assert time.process_time() - start < 20
 
 
 def test_molecules_come_back_from_their_features(osan_data):

@@ -150,9 +150,90 @@ def test_what_a_visitor_does(explorer):
     assert "expected numbers of vertices" in page.text_content("#error-b")
 
 
+def test_by_keyboard_alone(explorer):
+    """A vertex that has the focus stays explained while rounds, marks and tests change."""
+    page = explorer
+    page.select_option("#preset", label="decalin and bicyclopentyl")
+    page.select_option("#test", "oswl1")
+    page.mouse.move(1, 1)
+    page.focus("#edit-a")
+    for _ in range(4):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.dataset.v") == "3"
+    assert "Vertex 3 of decalin, mark at 0" in page.inner_text("#why")
+    page.keyboard.press("Home")
+    assert "is a color of the start" in page.inner_text("#why")
+    page.keyboard.press("ArrowRight")
+    assert "after round 1: it was" in page.inner_text("#why")
+    page.keyboard.press("Enter")
+    assert "Vertex 3 of decalin, mark at 3" in page.inner_text("#why")
+    assert page.locator("#a .vertex.lit").count() == 1
+    page.keyboard.press("Tab")
+    assert "Vertex 4 of decalin, mark at 3" in page.inner_text("#why")
+
+
+@pytest.mark.parametrize("preset", ["hexagon and two triangles", "CFI graphs over a triangle"])
+def test_lines_of_python_print_what_the_page_says(explorer, preset):
+    """With and without labels, for every test."""
+    explorer.select_option("#preset", label=preset)
+    for name, aggregation, _ in dict.fromkeys((*case[:2], 1) for case in cases()):
+        explorer.select_option("#test", name)
+        if explorer.is_visible("#aggregation"):
+            explorer.select_option("#aggregation", aggregation)
+        lines = explorer.input_value("#python")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(lines, {})
+        said = "cannot tell them apart" not in explorer.inner_text("#verdict")
+        assert out.getvalue() == f"{said}\n"
+        assert lines.endswith(f"# {said}")
+
+
+def test_more_edge_labels_than_fit_into_six_bits(explorer):
+    """Two stars whose edges differ only in the last of 70 labels."""
+    script = """() => {
+        const star = (last) => Osan.graph(72, Array.from({ length: 71 }, (_, i) =>
+            [0, i + 1, `${i < 70 ? i : last}`]));
+        const tells = (a, b) => Osan.separated(Osan.refine([a, b], Osan.testOf("wl1")));
+        return [tells(star(5), star(6)), tells(star(5), star(5))];
+    }"""
+    assert explorer.evaluate(script) == [True, False]
+
+
 def test_nothing_sticks_out_on_a_phone(explorer):
     explorer.set_viewport_size({"width": 390, "height": 800})
     assert explorer.evaluate("document.documentElement.scrollWidth") <= 390
+    explorer.click("#edit-b")
+    assert explorer.evaluate("document.documentElement.scrollWidth") <= 390
+    explorer.click("#edit-b")
+
+
+def test_fingers_on_a_phone(explorer):
+    """Taps explain vertices and draw; a chosen molecule is shown at once."""
+    page = explorer.context.browser.new_page(
+        viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True
+    )
+    page.goto(explorer.url.partition("#")[0])
+    page.select_option("#test", "oswl1")
+    page.tap("#a .vertex[data-v='2'] .disc")
+    assert "Vertex 2 of hexagon, mark at 2" in page.inner_text("#why")
+    assert page.locator("#a .vertex.lit").count() == 1
+    box = page.locator("#a").bounding_box()
+    page.touchscreen.tap(box["x"] + 5, box["y"] + 5)
+    assert page.locator(".vertex.lit").count() == 0
+    page.tap("#edit-a")
+    page.tap("#clear-a")
+    box = page.locator("#a").bounding_box()
+    for x in (60, 260, 60, 260):  # two vertices, then an edge
+        page.touchscreen.tap(box["x"] + x, box["y"] + 80)
+    assert page.evaluate("Osan.encodeGraph6(Osan.state.graphs[0])") == "A_"
+    assert page.inner_text("#name-a") == "your graph · 2 vertices, 1 edge"
+    assert 0 <= box["y"] < 400  # the page came to the free area
+    page.tap("#edit-a")
+    page.tap("#panel-b summary")
+    page.select_option("#smiles-b", "CC(C)CO")
+    assert page.inner_text("#name-b") == "CC(C)CO · 5 vertices, 4 edges"
+    page.close()
 
 
 def test_graph6_is_read_and_written_as_in_the_library(explorer):

@@ -1,6 +1,7 @@
 """Records of runs: from folders, to CSV and back, and what they come to."""
 
 import json
+import math
 from dataclasses import replace
 from statistics import fmean, stdev
 
@@ -147,3 +148,16 @@ def test_the_picture_has_a_panel_per_dataset_and_a_line_per_setting(molesol, wri
     assert here[0].get_xdata() == pytest.approx([1.1, 1.0])
     assert paper[0].get_xdata() == pytest.approx([1.193, 1.053])
     assert second.get_title(loc="left").startswith("zinc: rmse")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.7e308])
+def test_numbers_that_python_cannot_average(molesol, value):
+    """The deviation of infinite numbers is an AttributeError of Python's."""
+    some = [replace(read_records(molesol)[0], seed=i, repeat=i, value=value) for i in range(3)]
+    some.append(replace(some[0], seed=3, repeat=3, value=-value))
+    group = group_records(some)[0]
+    assert math.isnan(group.mean) or abs(value) == 1.7e308
+    assert not math.isfinite(group.std) or abs(value) == 1.7e308
+    run = next(run for run in find_runs(molesol) if run.result is not None)
+    summary = summarize([replace(run, result=replace(run.result, test_seconds=[1.0, value, -value]))])
+    assert summary is not None

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from osan.errors import OsanError
 from osan.experiments import recipe
 from osan.experiments.figures import tables
-from osan.report.runs import by_name, find_runs, mean_std, read_run, summarize
+from osan.report.runs import by_name, find_runs, read_run, summarize
 from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
+from osan.training.averages import mean_std
 
 
 def test_means_and_deviations_beside_the_paper(molesol):

@@ -99,8 +99,24 @@ def pattern(graph: Data, elements: Sequence[int], *, of_edges: bool, molecule: A
         bonds = [
             b.GetIdx() for b in molecule.GetBonds() if {b.GetBeginAtomIdx(), b.GetEndAtomIdx()} <= inside
         ]
-    # The SMILES of a fragment is SMARTS, too, and does not depend on the numbers of the atoms.
-    return str(Chem.MolFragmentToSmiles(molecule, atoms, bonds, isomericSmiles=False))
+    return _canonical(str(Chem.MolFragmentToSmiles(molecule, atoms, bonds, isomericSmiles=False)))
+
+
+def _canonical(fragment: str) -> str:
+    """The SMILES of a fragment, which is SMARTS, too, in an order that does not depend on its molecule.
+
+    >>> _canonical("CC(c)(C)C") == _canonical("cC(C)(C)C")
+    True
+    """
+    from rdkit import Chem
+
+    alone = Chem.MolFromSmiles(fragment, sanitize=False)
+    if alone is None:
+        return fragment
+    alone.UpdatePropertyCache(strict=False)
+    # Ordered by symbols: "c" and "C" differ, also where no aromatic bond tells so.
+    symbols = [atom.GetSmarts() for atom in alone.GetAtoms()]
+    return str(Chem.MolFragmentToSmiles(alone, list(range(len(symbols))), atomSymbols=symbols))
 
 
 def smiles_parts(molecule: Any) -> list[tuple[str, int]]:

@@ -16,6 +16,8 @@ from osan.report.palette import shade
 from osan.report.pictures import checked_suffix, rendered
 from osan.report.text import title
 
+_MOST_PLACED = 500
+
 
 def save_picture(found: Frequencies, path: Path) -> None:
     """Draw frequencies into an ``.svg`` or ``.png`` file."""
@@ -94,7 +96,9 @@ def layout(graph: nx.Graph) -> dict[int, Any]:
     place: dict[int, Any] = {}
     right = 0.0
     for part in sorted(nx.connected_components(graph), key=lambda c: (-len(c), min(c))):
-        points = nx.kamada_kawai_layout(graph.subgraph(sorted(part)), scale=len(part) ** 0.5)
+        # Placed well, a thousand vertices take minutes.
+        way = nx.kamada_kawai_layout if len(part) <= _MOST_PLACED else nx.circular_layout
+        points = way(graph.subgraph(sorted(part)), scale=len(part) ** 0.5)
         left = min(p[0] for p in points.values())
         place |= {v: p + np.array([right - left, 0.0]) for v, p in points.items()}
         right = max(p[0] for p in place.values()) + 1.0

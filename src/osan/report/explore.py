@@ -33,6 +33,13 @@ _SCRIPTS = ("graph", "tests", "refine", "layout", "draw", "why", "state", "page"
 # The refinement alone, without a page.
 REFINEMENT = _SCRIPTS[:3]
 MOST_VERTICES = 200
+# What the two graphs of a preset are called, where their own names say less.
+_NAMES = {
+    "hexagon and two triangles": ("hexagon", "two triangles"),
+    "rook's graph and Shrikhande graph": ("rook's graph", "Shrikhande graph"),
+    "CFI graphs over a triangle": ("CFI graph", "twisted CFI graph"),
+    "CFI graphs over four vertices": ("CFI graph", "twisted CFI graph"),
+}
 # Pairs of BREC (Wang and Zhang 2024, MIT license) and two strongly regular graphs of B. McKay's collection.
 _STORED = {
     "BREC 0 (basic)": ("ICZJvZsNg", "ICrbut{{W"),
@@ -79,7 +86,7 @@ def explorer_page(pair: Sequence[Graph] | None = None) -> str:
     """
     from jinja2 import Environment, StrictUndefined
 
-    pairs = [_plain(name, *both) for name, both in presets().items()]
+    pairs = [_plain(name, *both, names=_NAMES.get(name)) for name, both in presets().items()]
     if pair is not None:
         for graph in pair:
             _check(graph)
@@ -129,8 +136,10 @@ def _check(graph: Graph) -> None:
         raise OsanError(f"{where}: expected no loops and no parallel edges, got some")
 
 
-def _plain(title: str, *pair: Graph) -> dict[str, Any]:
-    names = [graph.name or f"{'first' if i == 0 else 'second'} graph" for i, graph in enumerate(pair)]
+def _plain(title: str, *pair: Graph, names: Sequence[str] | None = None) -> dict[str, Any]:
+    names = names or [
+        graph.name or f"{'first' if i == 0 else 'second'} graph" for i, graph in enumerate(pair)
+    ]
     return {"title": title, "names": names, "pair": [_given(graph) for graph in pair]}
 
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from osan.data.custom.fragments import smiles_columns
-from osan.data.descriptors import table_columns
 from osan.data.formats.table import Table, is_missing, number, read_table
-from osan.data.loading import content_of
+from osan.data.naming import content_of, table_columns
 from osan.errors import OsanError
 from osan.extras import optional
 from osan.training.calibration import interval_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
@@ -14,6 +15,8 @@ from osan.report.palette import shade
 
 _PANEL = (320, 260)
 _CARD = (260, 190)
+# RDKit would place the atoms of larger molecules for minutes; theirs are on a grid.
+_MOST_PLACED = 1000
 _LIT = (0.92, 0.6, 0.2)
 # Lists of ogb.utils.features: formal charges from -5, and four kinds of bonds.
 _LEAST_CHARGE = -5
@@ -41,6 +44,7 @@ def to_rdkit(graph: Data) -> Any:
     """
     from rdkit import Chem
     from rdkit.Chem import rdDepictor
+    from rdkit.Geometry import Point3D
 
     molecule = Chem.RWMol()
     for row in graph.x.tolist():
@@ -59,7 +63,13 @@ def to_rdkit(graph: Data) -> Any:
     out = molecule.GetMol()
     out.UpdatePropertyCache(strict=False)
     Chem.FastFindRings(out)
-    rdDepictor.Compute2DCoords(out)
+    if out.GetNumAtoms() <= _MOST_PLACED:
+        rdDepictor.Compute2DCoords(out)
+    else:
+        places, side = Chem.Conformer(out.GetNumAtoms()), math.isqrt(out.GetNumAtoms())
+        for i in range(out.GetNumAtoms()):
+            places.SetAtomPosition(i, Point3D(i // side, i % side, 0))
+        out.AddConformer(places)
     return out
 
 

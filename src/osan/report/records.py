@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from osan.errors import OsanError
 from osan.experiments.catalog import recipes
 from osan.report.runs import Run, find_runs, over_repeats
+from osan.training.averages import mean as average
 from osan.training.folder import PREDICTIONS
 
 
@@ -95,7 +96,7 @@ def record_of(run: Run) -> Record | None:
         validation=result.validation,
         best_test=result.best_test,
         separate=result.separate,
-        gradients=_rounded(fmean, gradients),
+        gradients=_rounded(average, gradients),
         epochs=result.epochs,
         best_epoch=result.best_epoch,
         epoch_seconds=_rounded(median, times),
@@ -208,10 +209,10 @@ def _group(
         best_test=_mean([each.best_test for each in some]),
         separate=_mean([each.separate for each in some]),
         gradients=_mean([each.gradients for each in some]),
-        epochs=fmean(each.epochs for each in some),
-        best_epoch=fmean(each.best_epoch for each in some),
+        epochs=average(each.epochs for each in some),
+        best_epoch=average(each.best_epoch for each in some),
         hours=sum(timed) / 3600.0 if timed else None,
-        inference=fmean(passes) if passes else None,
+        inference=average(passes) if passes else None,
         paper=row.value if row else None,
         paper_std=row.std if row else None,
         difference=difference,
@@ -222,7 +223,7 @@ def _group(
 def _mean(values: Sequence[float | None]) -> float | None:
     """The mean, if no value is missing."""
     known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(values) else None
+    return average(known) if len(known) == len(values) else None
 
 
 def _parsed(line: dict[str, Any], where: str) -> Record:

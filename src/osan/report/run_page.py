@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from osan import __version__
 from osan.data.custom.fragments import smiles_columns
 from osan.data.formats.table import read_table
-from osan.data.loading import content_of
+from osan.data.naming import content_of
 from osan.errors import OsanError, Unfinished
 from osan.files import write_bytes
 from osan.report import run_figures as figures

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from osan.data.splits import FOLDS, num_folds
+from osan.data.naming import FOLDS, num_folds
 from osan.errors import OsanError, one_line
+from osan.training.averages import mean, mean_std
 from osan.training.folder import (
     FAILED,
     METRICS,
@@ -225,10 +225,10 @@ def summarize(runs: Sequence[Run]) -> Summary | None:
     finished = [(run, run.result) for run in runs if run.result is not None]
     if not finished:
         return None
-    mean, std, repeats = over_repeats((run.repeat, result.value) for run, result in finished)
+    average, std, repeats = over_repeats((run.repeat, result.value) for run, result in finished)
     passes = [second for _, result in finished for second in result.test_seconds]
     seconds, seconds_std = mean_std(passes) if passes else (None, None)
-    return Summary(mean, std, len(finished), repeats, seconds, seconds_std)
+    return Summary(average, std, len(finished), repeats, seconds, seconds_std)
 
 
 def over_repeats(values: Iterable[tuple[int, float]]) -> tuple[float, float | None, int]:
@@ -240,16 +240,7 @@ def over_repeats(values: Iterable[tuple[int, float]]) -> tuple[float, float | No
     repeats: dict[int, list[float]] = {}
     for repeat, value in values:
         repeats.setdefault(repeat, []).append(value)
-    return *mean_std([fmean(some) for some in repeats.values()]), len(repeats)
-
-
-def mean_std(values: Sequence[float]) -> tuple[float, float | None]:
-    """Mean and sample deviation.
-
-    >>> mean_std([1.0, 3.0])
-    (2.0, 1.4142135623730951)
-    """
-    return fmean(values), stdev(values) if len(values) > 1 else None
+    return *mean_std([mean(some) for some in repeats.values()]), len(repeats)
 
 
 def _number(text: str) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from osan.data.formats.cells import harmless
 from osan.errors import OsanError
 from osan.training.calibration import CALIBRATION, LEVEL, read_calibration
 from osan.training.columns import distinct
@@ -89,7 +90,8 @@ def read_scored(folder: Path, info: TaskInfo) -> Scored:
     word = "predicted" if info.kind == "regression" else "probability"
     names = [f"{word}_{name}" for name in (info.class_names if classes else info.targets)]
     has_lines = header[1:2] == ["line"] and (targets[0] != "line" or "line_2" in header)
-    first = distinct(["graph", *(["line"] if has_lines else []), *targets])
+    # Names and classes are in the file as cells that no spreadsheet runs.
+    first = [harmless(name) for name in distinct(["graph", *(["line"] if has_lines else []), *targets])]
     if header[: len(first)] != first or any(len(row) != len(header) for row in rows):
         raise OsanError(f"{path}: expected the predictions of this run, got another or a damaged table")
     place = {name: i for i, name in reversed(list(enumerate(header))) if i >= len(first)}
@@ -106,7 +108,7 @@ def read_scored(folder: Path, info: TaskInfo) -> Scored:
         if predicted is None:
             raise OsanError(f"{path}: expected the columns {', '.join(names)[:200]}")
         skip = len(first) - len(targets)
-        code = {name: str(i) for i, name in enumerate(info.class_names)} if classes else {}
+        code = {harmless(name): str(i) for i, name in enumerate(info.class_names)} if classes else {}
         cells: list[list[Any]] = [
             [code.get(cell, cell) or "nan" for cell in row[skip : len(first)]] for row in rows
         ]

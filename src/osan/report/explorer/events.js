@@ -66,8 +66,10 @@ const watch = (panel, i) => {
     } else if (v >= 0) {
       const which = chosen(i).length > 1 && (event.shiftKey || chosen(i)[1] === v) ? 1 : 0;
       drag = { mark: which };
+      explain(null); // what is lit up would hide the colors that follow the mark
       Osan.moveMark(i, v, which);
     } else {
+      explain(null);
       const edge = event.target.closest?.(".edge");
       if (edge && result?.test.what === "edge") {
         state.subgraph[i] = Number(edge.dataset.e);
@@ -89,21 +91,30 @@ const watch = (panel, i) => {
     }
   });
   svg.addEventListener("pointerup", (event) => {
+    const v = drag?.mark === undefined ? -1 : nearest(i, spot(svg, event), Osan.radius(state.graphs[i].n) + 8);
     if (drag && state.editing === i && !drag.moved) {
       if (drag.v >= 0) select(i, drag.v);
       else addVertex(i, spot(svg, event));
     }
     drag = null;
+    if (v >= 0) explain([i, v]);
   });
   svg.addEventListener("pointercancel", () => { drag = null; });
   const over = (event) => {
     const vertex = event.target.closest?.(".vertex");
-    if (vertex && !drag) explainVertex(vertex);
+    if (vertex && !drag) explain([i, Number(vertex.dataset.v)]);
   };
   svg.addEventListener("pointerover", over);
   svg.addEventListener("focusin", over);
-  svg.addEventListener("pointerleave", () => lightUp(null));
-  svg.addEventListener("focusout", () => lightUp(null));
+  // The text stays to be read; a vertex that the keyboard chose stays lit up.
+  const leave = () => {
+    const focused = document.activeElement?.closest?.(".vertex:focus-visible");
+    if (focused) return explain([panels.indexOf(focused.closest("svg").id), Number(focused.dataset.v)]);
+    explained = null;
+    return lightUp(null);
+  };
+  svg.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && leave());
+  svg.addEventListener("focusout", leave);
   svg.addEventListener("keydown", (event) => {
     const v = Number(event.target.closest?.(".vertex")?.dataset.v ?? -1);
     const enter = event.key === "Enter" || event.key === " ";
@@ -124,6 +135,8 @@ const watch = (panel, i) => {
     state.editing = state.editing === i ? -1 : i;
     state.selected = -1;
     Osan.show();
+    // On a phone the free area would begin at the end of the screen.
+    if (state.editing === i && window.matchMedia("(max-width: 760px)").matches) at(`panel-${panel}`).scrollIntoView();
   });
   at(`add-${panel}`).addEventListener("click", () => {
     const angle = 2.4 * state.graphs[i].n;
@@ -169,9 +182,13 @@ const begin = () => {
   Osan.PRESETS = given.pairs;
   Osan.SMILES = given.smiles;
   panels.forEach((panel) => {
-    at(`smiles-${panel}`).innerHTML = '<option value="">SMILES …</option>'
+    at(`smiles-${panel}`).innerHTML = '<option value="">molecules …</option>'
       + Object.keys(Osan.SMILES).map((text) => `<option>${Osan.escape(text)}</option>`).join("");
-    at(`smiles-${panel}`).addEventListener("change", (event) => { at(`text-${panel}`).value = event.target.value; });
+    at(`smiles-${panel}`).addEventListener("change", (event) => {
+      if (!event.target.value) return;
+      at(`text-${panel}`).value = event.target.value;
+      at(`read-${panel}`).click();
+    });
   });
   at("preset").innerHTML = '<option value="">choose a pair …</option>'
     + Osan.PRESETS.map((each, i) => `<option value="${i}">${Osan.escape(each.title)}</option>`).join("");

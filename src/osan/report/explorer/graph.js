@@ -49,7 +49,11 @@ Osan.parseGraph = (text) => {
   const rows = lines.map((line) => line.split(/[\s,]+/).filter(Boolean));
   const numbers = rows.every((row) => row.every((word) => /^\d+$/.test(word)));
   if (lines.length === 1 && (!numbers || rows[0].length === 1) && !/^\d+$/.test(lines[0])) {
-    return Osan.decodeGraph6(lines[0]);
+    try {
+      return Osan.decodeGraph6(lines[0]);
+    } catch (error) {
+      throw Error(`neither graph6 nor a molecule of the list: ${error.message}`);
+    }
   }
   if (!numbers) throw Error(`expected numbers of vertices, got "${lines.find((l) => /[^\d\s,]/.test(l))}"`);
   const bits = rows.map((row) => (row.length === 1 && row[0].length === rows.length ? [...row[0]] : row));

@@ -4,6 +4,8 @@ const panels = ["a", "b"];
 let result = null; // the refinement on show; null if it does not fit
 let ladder = new Map(); // verdicts by test and aggregation, for the table
 let ladderRun = 0;
+let ladderOf = ""; // the graphs and the radius that it is about
+let explained = null; // the vertex that is pointed at or has the focus: [graph, vertex]
 
 const testNow = () => Osan.testOf(state.id, state.aggregation, state.hops);
 const limit = (x, low, high) => Math.min(high, Math.max(low, Number.isFinite(x) ? Math.floor(x) : high));
@@ -53,16 +55,18 @@ const nameOfSubgraph = (i) => {
   return `mark${members.length > 1 ? "s" : ""} at ${members.join(", ")}`;
 };
 
+const sizeOf = ({ n, edges }) => `${n} ${n === 1 ? "vertex" : "vertices"}, ${edges.length} edge${edges.length === 1 ? "" : "s"}`;
+
 const show = () => {
   const rounds = result ? result.rounds : 0;
   state.round = limit(state.round, 0, rounds);
   state.graphs.forEach((_, i) => { state.subgraph[i] = limit(state.subgraph[i], 0, result ? Math.max(0, result.plan.members[i].length - 1) : 0); });
   const focused = document.activeElement?.closest?.(".vertex");
-  const [side, vertex] = [focused?.closest("svg")?.id, focused?.dataset.v];
+  const [side, vertex, pointed] = [focused?.closest("svg")?.id, focused?.dataset.v, explained];
   panels.forEach((panel, i) => {
     at(panel).innerHTML = pictureOf(i);
-    at(panel).setAttribute("aria-label", `${state.names[i]}: ${state.graphs[i].n} vertices, ${state.graphs[i].edges.length} edges`);
-    at(`name-${panel}`).textContent = `${state.names[i]} · ${state.graphs[i].n} vertices, ${state.graphs[i].edges.length} edges`;
+    at(panel).setAttribute("aria-label", `${state.names[i]}: ${sizeOf(state.graphs[i])}`);
+    at(`name-${panel}`).textContent = `${state.names[i]} · ${sizeOf(state.graphs[i])}`;
     const one = seesOne() && !showsAll();
     at(`pick-${panel}`).hidden = !one;
     if (one) {
@@ -75,7 +79,6 @@ const show = () => {
     at(`edit-${panel}`).textContent = state.editing === i ? "done" : "draw";
     at(`tools-${panel}`).hidden = state.editing !== i;
   });
-  if (side) at(side).querySelector(`[data-v="${vertex}"]`)?.focus({ preventScroll: true });
   showBars();
   at("round").max = rounds;
   at("round").value = state.round;
@@ -95,8 +98,9 @@ const show = () => {
   at("verdict").innerHTML = Osan.escape(verdictText());
   at("verdict").className = !result ? "" : Osan.separated(result) ? "yes" : "no";
   at("python").value = Osan.python(state.graphs, testNow(), result && Osan.separated(result));
-  at("why").innerHTML = "<p class=\"hint\">Point at a vertex, or move to it with Tab, to see why it has its color.</p>";
   showLadder();
+  if (side) at(side).querySelector(`[data-v="${vertex}"]`)?.focus({ preventScroll: true });
+  explain(pointed); // drawing anew moved the focus away and back
   Osan.writeAddress();
 };
 Osan.show = show;
@@ -135,6 +139,9 @@ Osan.verdictText = verdictText;
 
 // All verdicts, one after another, while the page stays alive.
 const startLadder = () => {
+  const about = JSON.stringify([state.graphs, state.hops]);
+  if (about === ladderOf) return;
+  ladderOf = about;
   ladder = new Map();
   const mine = ++ladderRun;
   const graphs = state.graphs;
@@ -157,9 +164,9 @@ const startLadder = () => {
 const showLadder = () => {
   const cell = (id, aggregation) => {
     const found = ladder.get(`${id} ${aggregation}`);
-    const word = found === undefined ? "…" : found === null ? "large" : found ? "yes" : "no";
+    const word = found === undefined ? "…" : found === null ? "too large" : found ? "yes" : "no";
     const now = id === state.id && (aggregation === state.aggregation || !Osan.hasSubgraphs(entryOf(id)));
-    return `<td><button type="button" class="cell ${word}" data-id="${id}" data-aggregation="${aggregation}"`
+    return `<td><button type="button" class="cell ${found ? "yes" : found === false ? "no" : ""}" data-id="${id}" data-aggregation="${aggregation}"`
       + `${now ? ' aria-current="true"' : ""}>${word}</button></td>`;
   };
   at("ladder").innerHTML = Osan.TESTS.map((entry) => `<tr><th scope="row">${entry.title}</th>${cell(entry.id, "vertex")}`
@@ -175,10 +182,19 @@ const lightUp = (color) => {
   }
 };
 
-const explainVertex = (target) => {
-  if (!result || state.editing >= 0) return;
-  const i = panels.indexOf(target.closest("svg").id);
-  const v = Number(target.dataset.v);
+const explain = (vertex) => {
+  explained = vertex;
+  showWhy();
+};
+
+const showWhy = () => {
+  const [i, v] = explained ?? [];
+  const target = explained && at(panels[i]).querySelector(`[data-v="${v}"]`);
+  if (!target || !result || state.editing >= 0) {
+    lightUp(null);
+    at("why").innerHTML = '<p class="hint">Point at a vertex, tap it, or move to it with Tab, to see why it has its color.</p>';
+    return;
+  }
   lightUp(target.dataset.color.endsWith("-1") ? null : target.dataset.color);
   at("why").innerHTML = `<p class="of">Vertex ${v} of ${Osan.escape(state.names[i])}${showsAll() || !seesOne() ? "" : `, ${nameOfSubgraph(i)}`}</p>`
     + (showsAll() ? Osan.whyVertex(result, i, v, state.round)

@@ -36,12 +36,12 @@ Osan.testOf = (id, aggregation = "vertex", hops = 1) => {
 Osan.plan = (graphs, test) => {
   const codes = new Map();
   const parts = graphs.map((graph) => ({ graph, n: graph.n, ...Osan.adjacency(graph, codes) }));
-  return test.name === "wl" && test.k > 1 ? Osan.tuplePlan(parts, test) : Osan.copyPlan(parts, test);
+  return test.name === "wl" && test.k > 1 ? Osan.tuplePlan(parts, test) : Osan.copyPlan(parts, test, codes.size + 1);
 };
 
 const labelOf = (part, v) => (part.graph.labels ? part.graph.labels[v] : "");
 const byNumber = (a, b) => a - b;
-const sorted = (numbers) => Int32Array.from(numbers).sort();
+const sorted = (numbers) => Float64Array.from(numbers).sort();
 
 // Labels, equalities and adjacencies of a tuple.
 const atomicType = (part, tuple) => tuple.map((v, i) => JSON.stringify(labelOf(part, v))
@@ -123,7 +123,8 @@ const startOf = (part, test, members) => {
   return vertices.map((v) => `${own(v)}/${type}/${members.map((u) => (u === v ? "=" : part.relation[u][v])).join(".")}`);
 };
 
-Osan.copyPlan = (parts, test) => {
+// Codes of edges are below `many`.
+Osan.copyPlan = (parts, test, many) => {
   const members = parts.map((part) => subgraphsOf(part, test));
   const base = [0];
   const start = [];
@@ -133,30 +134,25 @@ Osan.copyPlan = (parts, test) => {
   });
   const place = (graph, s, v) => base[graph] + s * parts[graph].n + v;
   const sees = test.sees ?? ["Lu"];
-  // What copy (s, v) sees under each name: [color, code of the edge, place] in a list.
+  // What copy (s, v) sees under each name: take(place, code of the edge) is called for each.
   const views = {
-    Lu: (colors, graph, s, v) => {
+    Lu: (colors, graph, s, v, take) => {
       const gone = test.what === "edge" ? members[graph][s][0] : -1;
-      const out = [];
       for (const [w, code, edge] of parts[graph].around[v]) {
         const at = place(graph, s, w);
-        if (edge !== gone && colors[at] >= 0) out.push([colors[at], code, at]);
+        if (edge !== gone && colors[at] >= 0) take(at, code);
       }
-      return out;
     },
-    Lv: (colors, graph, s, v) => parts[graph].around[s].map(([w, code]) => {
-      const at = place(graph, w, v);
-      return [colors[at], code, at];
-    }),
-    Gv: (colors, graph, s, v) => members[graph].map((_, w) => {
-      const at = place(graph, w, v);
-      return [colors[at], 0, at];
-    }),
-    Pvv: (colors, graph, s, v) => {
-      const at = place(graph, v, v);
-      return [[colors[at], 0, at]];
+    Lv: (colors, graph, s, v, take) => {
+      for (const [w, code] of parts[graph].around[s]) take(place(graph, w, v), code);
     },
+    Gv: (colors, graph, s, v, take) => {
+      for (let w = 0; w < members[graph].length; w++) take(place(graph, w, v), 0);
+    },
+    Pvv: (colors, graph, s, v, take) => take(place(graph, v, v), 0),
   };
+  // A vertex has fewer than n neighbors, and tests that see all subgraphs have n of them.
+  const seen = new Float64Array(Math.max(1, ...parts.map(({ n }) => n)));
   const names = {
     Lu: "neighbors",
     Lv: "this vertex, with the mark at the neighbors of the mark",
@@ -174,8 +170,10 @@ Osan.copyPlan = (parts, test) => {
       const [s, v] = split(graph, at);
       let text = "";
       for (const name of sees) {
-        // Codes of edges are small: one number holds a color and a code.
-        text += `${sorted(views[name](colors, graph, s, v).map(([color, code]) => color * 64 + code)).join(",")};`;
+        // One number holds a color and the code of an edge.
+        let count = 0;
+        views[name](colors, graph, s, v, (where, code) => { seen[count++] = colors[where] * many + code; });
+        text += `${seen.subarray(0, count).sort().join(",")};`;
       }
       return text;
     },
@@ -189,12 +187,13 @@ Osan.copyPlan = (parts, test) => {
       const [s, v] = split(graph, at);
       return sees.map((name) => {
         const items = new Map();
-        for (const [color, code, where] of views[name](colors, graph, s, v)) {
+        views[name](colors, graph, s, v, (where, code) => {
+          const color = colors[where];
           const key = `${color} ${code}`;
           const item = items.get(key) ?? { color, count: 0, place: where };
           item.count++;
           items.set(key, item);
-        }
+        });
         return { name: names[name], items: [...items.values()].sort((a, b) => byNumber(a.color, b.color)) };
       });
     },

@@ -27,8 +27,10 @@ Osan.whyCopy = (result, graph, place, round) => {
   const color = result.history[round][place];
   if (color < 0) return "<p>This vertex is not in the subgraph.</p>";
   if (round === 0) {
-    return `<p>${Osan.chip(color)} is a color of the start: it stands for the label of the vertex`
-      + `${result.plan.members[graph].length > 1 || result.test.k > 1 ? ", and for how it lies to what is marked" : ""}.</p>`;
+    const { name, what, operation, mark_center: center } = result.test;
+    const marked = name !== "wl" && operation !== "delete" && (what !== "ego" || center);
+    return `<p>${Osan.chip(color)} is a color of the start: it stands for the label of the vertex, if it has one`
+      + `${marked ? ", and for how the vertex lies to what is marked" : ""}.</p>`;
   }
   const was = result.history[round - 1][place];
   return `<p>${Osan.chip(color)} after round ${round}: it was ${Osan.chip(was)} and saw</p>`

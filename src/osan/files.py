@@ -94,6 +94,30 @@ def write_bytes(path: Path, content: bytes, lasting: bool = True) -> None:
             os.close(handle)
 
 
+@contextmanager
+def made_whole(folder: Path) -> Iterator[Path]:
+    """Give a new folder under a temporary name; rename it to ``folder`` when the block succeeds.
+
+    Raises
+    ------
+    OsanError
+        If space or permission is missing. Then nothing is left.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(folder.parent, folder.name)
+        temporary = folder.with_name(temporary_name(folder.name))
+        temporary.mkdir()
+        try:
+            yield temporary
+            os.replace(temporary, folder)
+        except BaseException:
+            remove_tree(temporary)
+            raise
+    except OSError as error:
+        raise OsanError(f"{folder} cannot be written: {error.strerror or error}") from error
+
+
 def finish(partial: Path, path: Path) -> None:
     """Give a file that was written in parts its name, once its content is on the disk."""
     try:

@@ -7,7 +7,7 @@ import torch
 from torch_geometric.data import Data
 
 from osan.data import load, load_graphs, load_table, names
-from osan.data.loading import content_of, find_path
+from osan.data.naming import content_of, find_path
 from osan.errors import OsanError
 from osan.graphs import Graph, write_graphs
 

@@ -13,7 +13,8 @@ from torch_geometric.transforms import AddLaplacianEigenvectorPE, AddRandomWalkP
 from torch_geometric.utils import from_networkx, get_laplacian, to_dense_adj
 
 from osan.data import encodings
-from osan.data.encodings import AddEncodings, centrality, encode, flip_signs, num_columns, parse
+from osan.data.encodings import AddEncodings, centrality, encode, flip_signs, num_columns
+from osan.data.naming import parse_encoding
 from osan.errors import OsanError
 
 
@@ -131,7 +132,7 @@ def test_the_transform_works_on_graphs_and_batches():
 @pytest.mark.parametrize("text", ["", "cse:", "cse:0", "cse:65", "cse:x", "pe:3", "cse:-1"])
 def test_a_wrong_name_is_an_error(text):
     with pytest.raises(OsanError, match="encodings: expected 'cse:K', 'rwse:K', 'lap:K'"):
-        parse(text)
+        parse_encoding(text)
 
 
 def test_no_encodings_are_no_columns():

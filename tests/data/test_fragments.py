@@ -90,6 +90,20 @@ def test_several_molecules_in_a_row(tmp_path):
         load_table(path, ["solute", "solute"])
 
 
+def test_what_follows_a_space_hides_no_other_column(tmp_path):
+    """RDKit takes it for a name; without care, the second molecule would be part of it."""
+    given = {"split": {"train": [0], "val": [1], "test": [2]}, "descriptors": ["rdkit2d", "morgan:64"]}
+    rows = [f"{a},{b},1" for a, b in (("CCO", "CN"), ("O", "CC"), ("C", "CF"))]
+    named = [row.replace(",", " my name,", 1) for row in rows]
+    plain, other = (
+        load_table(table_file(tmp_path / name, "a,b,y", some), ["a", "b"], **given)
+        for name, some in (("1.csv", rows), ("2.csv", named))
+    )
+    for part in ("train", "val", "test"):
+        expected = getattr(plain, part)[0].descriptors
+        assert torch.equal(getattr(other, part)[0].descriptors.nan_to_num(), expected.nan_to_num())
+
+
 def test_scaffolds_are_those_of_the_first_column(tmp_path):
     chains = [f"{'C' * (i + 1)}O,{'C' if i % 2 else 'C1CCCC1'},{i}" for i in range(16)]
     rings = [f"{'C' * i}{ring},C,{i}" for ring in ("c1ccccc1", "C1CC1") for i in range(1, 3)]

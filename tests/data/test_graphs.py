@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch_geometric.data import Data
+from torch_geometric.data import Data, InMemoryDataset
 
 from osan.data import load_graphs, task_from_graphs
 from osan.data.custom.graphs import read_flat
@@ -270,3 +270,12 @@ def test_mutated_lists_never_give_a_traceback(tmp_path_factory, data):
     path.write_bytes(content)
     with contextlib.suppress(OsanError):
         load_graphs(path)
+
+
+def test_reading_graphs_leaves_what_pyg_allows(tmp_path):
+    """torch's context forgets classes that PyG had allowed; then processed datasets of PyG cannot be read."""
+    graphs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]]))]
+    torch.save(graphs, tmp_path / "own.pt")
+    InMemoryDataset.save(graphs, str(tmp_path / "data.pt"))
+    assert len(read_pt(tmp_path / "own.pt", targets=False)) == 1
+    assert torch.load(tmp_path / "data.pt", weights_only=True)[2] is Data

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ogb.utils.mol import smiles2graph
 
 from osan.data import load_table
+from osan.data.custom.molecules import read_smiles
 from osan.errors import OsanError
 
 GOOD = ["CCO", "c1ccccc1", "CC(=O)O", "C", "N#N", "C[C@H](O)Cl", "C/C=C/C", "[Na+].[Cl-]", "CCN", "CCCC"]
@@ -41,6 +42,39 @@ def test_features_are_those_of_ogb(tmp_path):
         assert torch.equal(graph.edge_attr, torch.from_numpy(theirs["edge_feat"]))
     assert task.vertex_features.sizes == (119, 5, 12, 12, 10, 6, 6, 2, 2)
     assert task.edge_features.sizes == (5, 6, 2)
+
+
+# Chirality, charges, radicals, rare elements and bonds, isotopes, and kinds of stereochemistry.
+ODD_MOLECULES = [
+    *("F/C=C/Cl", "F/C=C\\Cl", "C[C@H](N)O", "C[C@@H](N)O", "[NH3+]CC([O-])=O", "[CH3]", "[CH2]", "[13CH4]"),
+    *("[Fe+3].[Cl-].[Cl-].[Cl-]", "*CC", "C[Fe@OH1](C)(C)(C)(C)C", "[U]", "F[S](F)(F)(F)(F)F", "c1ccccc1C#N"),
+    *(
+        "CC=CC |w:1.0|",
+        "[H][H]",
+        "[Na+]",
+        "N->[Cu]",
+        "[Og]",
+        "C[N+](C)(C)C",
+        "O=[N+]([O-])c1ccc[nH]1",
+        "[2H]O",
+    ),
+]
+
+
+@pytest.mark.parametrize("text", ODD_MOLECULES)
+def test_every_feature_is_that_of_ogb(text):
+    ours, theirs = read_smiles([text])[0], smiles2graph(text)
+    assert ours.x.tolist() == theirs["node_feat"].tolist()
+    assert ours.edge_index.tolist() == theirs["edge_index"].tolist()
+    assert ours.edge_attr.tolist() == theirs["edge_feat"].tolist()
+
+
+def test_stereochemistry_that_ogb_does_not_know():
+    """Bonds between two rings that cannot turn: OGB's function raises."""
+    text = "Cc1cccc(I)c1-c1c(C)nc(C)cc1"
+    flat, twisted = read_smiles([text])[0], read_smiles([f"{text} |wU:7.6|"])[0]
+    assert flat.x.tolist() == twisted.x.tolist()
+    assert flat.edge_attr.tolist() == twisted.edge_attr.tolist()
 
 
 def test_the_same_table_as_a_spreadsheet_in_germany_writes_it(tmp_path):

@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from osan.data.formats.chunks import table_chunks
 from osan.data.formats.table import has_column, number, read_table
 from osan.errors import OsanError
 
@@ -124,6 +125,61 @@ def test_not_a_number(text):
         number(text, "file, line 3")
 
 
+def test_parquet_files_that_are_far_larger_unpacked(tmp_path, monkeypatch):
+    """A kilobyte that holds 20 GB of text: each row names one long text of a dictionary."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    def of_one(text, rows):
+        return arrow.DictionaryArray.from_arrays(arrow.array([0] * rows, arrow.int32()), [text])
+
+    long = arrow.table({"smiles": ["C"] * 2000, "x": of_one("C" * (10 << 20), 2000)})
+    many = arrow.table({"smiles": ["C"] * 2000, **{f"x{i}": of_one("C" * 131000, 2000) for i in range(60)}})
+    lists = arrow.table({"smiles": ["C"], "x": [[1, 2]]})
+    monkeypatch.setattr("osan.memory.free_memory", lambda: 10**10)
+    for table, reason in (
+        (long, "column x: expected at most 131072 characters, got a cell of 10485760"),
+        (many, "the text needs about 62.9 GB, 10.0 GB are free"),
+        (lists, "column x: expected texts, numbers or dates, got list"),
+    ):
+        path = tmp_path / "a.parquet"
+        parquet.write_table(table, path)
+        for read in (
+            lambda p: read_table(p, ["smiles"], whole=True),
+            lambda p: [*table_chunks(p, ["smiles"])],
+        ):
+            with pytest.raises(OsanError, match=reason):
+                read(path)
+    monkeypatch.setattr("osan.memory.free_memory", lambda: 10**9)
+    parquet.write_table(arrow.table({"smiles": of_one("C", 20_000_000)}), path)
+    with pytest.raises(OsanError, match=r"the table unpacked needs about 2\.\d GB"):
+        read_table(path, ["smiles"])
+    assert len(next(table_chunks(path, ["smiles"], 100)).rows) == 100
+
+
+def test_text_that_takes_far_more_memory_as_a_table(tmp_path, monkeypatch):
+    """Each row is a list, and each field a text: a hundred times what is in the file."""
+    path = tmp_path / "a.csv"
+    path.write_text("smiles,y\n" + "C,\n" * 5_000_000)
+    monkeypatch.setattr("osan.memory.free_memory", lambda: 10**9)
+    with pytest.raises(OsanError, match=r"the table needs about 1\.\d GB"):
+        read_table(path, ["smiles"])
+    path.write_text("smiles" + "," * 10**6 + "\n" + ("C" + "," * 10**6 + "\n") * 20)
+    assert [len(part.rows) for part in table_chunks(path, ["smiles"])] == [5, 5, 5, 5]
+
+
+def test_damaged_parquet_files_in_parts(tmp_path):
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(arrow.table({"smiles": ["CCO", "CC", "C"]}), path)
+    content = path.read_bytes()
+    path.write_bytes(content[:9] + b"\xff" * 20 + content[29:])
+    with pytest.raises(OsanError, match=r"a\.parquet: expected a readable Parquet file"):
+        list(table_chunks(path, ["smiles"]))
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.parquet"])
 def test_has_column_reads_the_header_only(tmp_path, name, monkeypatch):
     import pyarrow as arrow
@@ -140,3 +196,25 @@ def test_has_column_reads_the_header_only(tmp_path, name, monkeypatch):
     monkeypatch.setattr("osan.data.formats.table._HEADER", 200)
     assert [has_column(path, column) for column in ("smi\nles", "y", "z", "C")] == [True, True, False, False]
     assert not has_column(tmp_path / "none.csv", "y")
+
+
+def test_damaged_parquet_is_the_same_whole_and_in_parts(tmp_path):
+    """Arrow reads columns of different lengths in parts, up to the shortest one."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "a.parquet"
+    columns = {"smiles": ["CCO", "CC", "C"], "y": [1.0, 2.5, 3.0], "split": ["train", "val", "test"]}
+    parquet.write_table(pyarrow.table(columns), path)
+    good, refused = path.read_bytes(), 0
+    for place in (5, 39, 341, *range(0, len(good), 7)):
+        path.write_bytes(good[:place] + b"\x06" + good[place + 1 :])
+        try:
+            whole = read_table(path, ["smiles"], whole=True).rows
+        except OsanError:
+            whole, refused = None, refused + 1
+        try:
+            parts = [row for part in table_chunks(path, ["smiles"], 2) for row in part.rows]
+        except OsanError:
+            parts = None
+        assert parts == whole, place
+    assert refused

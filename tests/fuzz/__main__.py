@@ -59,6 +59,8 @@ def main() -> int:
                 if problem:
                     problems.append((name, problem, given))
                     print(f"{name}: {problem}\n    {given[:120]!r}", flush=True)
+            if sum(counts.values()) % 5000 < 20:
+                print(f"{sum(counts.values())} inputs, {time.process_time():.0f} s", flush=True)
         left = list(Path(folder).rglob(".*.*-*-*"))
         os.chdir("/")
     for name, count in sorted(counts.items()):

@@ -11,9 +11,12 @@ import random
 import shutil
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
+import pyarrow
+import pyarrow.parquet
 from mutate import mutated
 
 from osan.errors import OsanError
@@ -132,7 +135,12 @@ def data_targets(folder: Path) -> dict[str, Target]:
         cache.read(path)
         assert path.read_bytes() == cached.read_bytes(), "damage went unnoticed"
 
+    packed = io.BytesIO()
+    parquet = pyarrow.parquet
+    columns = {"smiles": ["CCO", "CC", None], "y": [1.0, 2.5, None], "split": ["train", "val", "test"]}
+    parquet.write_table(pyarrow.table(columns), packed)
     return {
+        ".parquet table": Target([packed.getvalue()], in_file("a.parquet", table, folder)),
         ".csv table": Target(rows, in_file("a.csv", table, folder)),
         ".csv.gz table": Target(
             [gzip.compress(row, mtime=0) for row in rows], in_file("a.csv.gz", table, folder)
@@ -199,11 +207,52 @@ def run_targets(folder: Path) -> dict[str, Target]:
         "results.csv": Target([table.read_bytes()], in_file("b.csv", read_records, folder)),
         "json": Target([b'{"a": [1, 2], "b": "c"}'], in_file("a.json", read_json, folder)),
     }
+    targets |= later_targets(folder)
     for name in ("molecules", "planted-motif"):
         for file in sorted(os.listdir(STORED / name)):
             seeds = [(STORED / name / file).read_bytes()]
             targets[f"{name}/{file}"] = Target(seeds, run_file(name, file))
     return targets
+
+
+def later_targets(folder: Path) -> dict[str, Target]:
+    """Files beside those of a run: calibration, a saved estimator, and the trials of a search."""
+    import optuna
+
+    from osan.sklearn import OSANRegressor
+    from osan.training.calibration import CALIBRATION, Calibration, read_calibration
+    from osan.training.settings import Settings
+    from osan.training.stored import read_info
+    from osan.training.tuning import JOURNAL, _study
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    place = folder / "estimator"
+    shutil.copytree(STORED / "molecules", place)
+    info = read_info(place)
+    calibration = Calibration("regression", 9, [[0.1 * i for i in range(999)]])
+    state = {"molecules_": True, "residuals_": [[0.5], [0.25]], "flat_": True}
+    saved = {"estimator": "OSANRegressor", "parameters": {"epochs": 3, "width": None}, "state": state}
+    direction = SimpleNamespace(direction="min")
+    study = _study(optuna, folder, Settings(), direction)
+    study.optimize(lambda trial: trial.suggest_float("network.dropout", 0, 1), 2)
+    journal = (folder / JOURNAL).read_bytes()
+
+    def estimator(path: Path) -> None:
+        OSANRegressor.load(path.parent)
+
+    def search(path: Path) -> None:
+        _study(optuna, path.parent, Settings(), direction)
+
+    def intervals(path: Path) -> None:
+        read_calibration(path.parent, info).at(0.9)
+
+    return {
+        CALIBRATION: Target(
+            [json.dumps(asdict(calibration)).encode()], in_file(CALIBRATION, intervals, place)
+        ),
+        "estimator.json": Target([json.dumps(saved).encode()], in_file("estimator.json", estimator, place)),
+        JOURNAL: Target([journal], in_file(JOURNAL, search, folder)),
+    }
 
 
 COMMANDS = [

@@ -4,7 +4,11 @@ import errno
 import os
 import re
 import signal
+import tempfile
 from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import faults
 import pytest
@@ -16,16 +20,21 @@ from osan.data.custom.rejected import Rejected, write_rejected
 from osan.data.published import cache as store
 from osan.data.published.cache import Processed
 from osan.errors import OsanError
+from osan.experiments.brec.run import _write as write_brec
 from osan.files import write_bytes
 from osan.graphs import Graph, write_graphs
+from osan.report import Run, write_choice_page, write_explorer, write_run_page
+from osan.training.calibration import Calibration, write_calibration
 from osan.training.callbacks import History
 from osan.training.checkpoint import SafeCheckpointIO
 from osan.training.columns import write_csv
-from osan.training.folder import write_json
+from osan.training.embedding import Embedded, write_embedded
+from osan.training.folder import Result, write_json, write_result
 from osan.training.jobs import Job, concluded
 from osan.training.settings import Settings
 from osan.training.settings_files import write_settings
 
+_NOBODY = 65534
 GRAPHS = flatten(planted_motif(2, seed=0))
 
 
@@ -55,6 +64,33 @@ def sweep_state(path, n):
     write_json(path, {"error": f"the process ended with exit code {n}"})
 
 
+def run_page(path, n):
+    with mock.patch("osan.report.run_page.run_page", return_value=f"<p>{n}</p>"):
+        write_run_page(Run(path.parent, Settings(), None), path)
+
+
+def choice_page(path, n):
+    with (
+        mock.patch("osan.report.choice_page.effects", return_value=n),
+        mock.patch("osan.report.choice_page.choice_page", return_value=f"<p>{n}</p>"),
+    ):
+        write_choice_page(path.parent, path)
+
+
+def explorer(path, n):
+    with mock.patch("osan.report.explore.explorer_page", return_value=f"<p>{n}</p>"):
+        write_explorer(path)
+
+
+def embeddings(path, n):
+    write_embedded(path, Embedded([n], ["C"], torch.full((1, 2), float(n)), []))
+
+
+def result(path, n):
+    known = Result("a", n, "b", "mae", "min", 0.5, 0.5, 3, 2, 1.0, [1.0], {"mae": 0.5}, members=[0.5, 0.5])
+    write_result(path.parent, known)
+
+
 # What is written, and how: content depends on a number.
 WRITERS = {
     "cache": lambda path, n: store.save(
@@ -69,18 +105,42 @@ WRITERS = {
     "sweep state": sweep_state,
     "report": report,
     "graphs": lambda path, n: write_graphs(path, [Graph(3, [(0, n)])]),
+    "run page": run_page,
+    "choice page": choice_page,
+    "explorer": explorer,
+    "embeddings.npz": embeddings,
+    "embeddings.parquet": embeddings,
+    "trials.csv": lambda path, n: write_csv(path, ["trial", "state"], [[n, "complete"]]),
+    "best.toml": lambda path, n: write_settings(Settings(seed=n), path),
+    "replicates.json": lambda path, n: write_json(path, {"mae": {"mean": n}}),
+    "calibration.json": lambda path, n: write_calibration(
+        path.parent, Calibration("regression", n, [[1.0] * 999])
+    ),
+    "result.json": result,
+    "brec.json": lambda path, n: write_brec(path, SimpleNamespace(name=f"model {n}"), None, {}),
+    "estimator.json": lambda path, n: write_json(path, {"estimator": n}),
 }
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS, errno.EDQUOT, errno.EFBIG)
 
 
 @pytest.fixture(params=WRITERS)
-def write(request):
-    return WRITERS[request.param]
+def kind(request):
+    return request.param
 
 
-def test_every_call_that_fails(write, tmp_path):
+@pytest.fixture
+def write(kind):
+    return WRITERS[kind]
+
+
+@pytest.fixture
+def path(kind, tmp_path):
+    """A file; some have a name that says what they are."""
+    return tmp_path / (kind if "." in kind else "file")
+
+
+def test_every_call_that_fails(write, path):
     """Full disk, broken disk, no permission, read-only, quota: one line, the old content, nothing else."""
-    path = tmp_path / "file"
     with faults.failing(-1) as layer:
         write(path, 1)
     old = path.read_bytes()
@@ -92,7 +152,7 @@ def test_every_call_that_fails(write, tmp_path):
             reason = re.escape(os.strerror(number))
             with faults.failing(at, faults.error(number)):
                 if at <= renamed:
-                    with pytest.raises(OsanError, match=rf"file cannot be written: {reason}; earlier files"):
+                    with pytest.raises(OsanError, match=rf"cannot be written: {reason}; earlier files"):
                         write(path, 2)
                     assert path.read_bytes() == old
                 else:
@@ -100,15 +160,17 @@ def test_every_call_that_fails(write, tmp_path):
                     assert path.read_bytes() != old
                     write(path, 1)
                     old = path.read_bytes()
-            assert os.listdir(tmp_path) == ["file"]
+            assert os.listdir(path.parent) == [path.name]
+    write(path, 2)
+    size = path.stat().st_size
+    write(path, 1)
     with faults.failing(layer.names.index("write"), faults.short):
         write(path, 2)
-    assert len(path.read_bytes()) == len(old)
+    assert path.stat().st_size == size
     assert path.read_bytes() != old
 
 
-def test_a_kill_before_and_within_every_call(write, tmp_path):
-    path = tmp_path / "file"
+def test_a_kill_before_and_within_every_call(write, path):
     with faults.failing(-1) as layer:
         write(path, 1)
     rename = layer.names.index("replace")
@@ -125,7 +187,7 @@ def test_a_kill_before_and_within_every_call(write, tmp_path):
             renamed = at > rename or (at == rename and fault is faults.tear)
             assert (path.read_bytes() != old) == renamed
             write(path, 1)
-            assert os.listdir(tmp_path) == ["file"]
+            assert os.listdir(path.parent) == [path.name]
 
 
 def test_lines_that_cannot_be_appended(tmp_path):
@@ -154,15 +216,32 @@ def test_lines_that_cannot_be_appended(tmp_path):
     assert (tmp_path / "metrics.csv").read_text().splitlines()[::4] == ["epoch,loss,kappa", "3.0,1.0,0.5"]
 
 
-def test_a_folder_that_may_not_be_written(write, tmp_path):
-    if os.geteuid() == 0:
-        pytest.skip("root may write anywhere")
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(OsanError, match="Permission denied"):
-            write(tmp_path / "file", 1)
-    finally:
-        tmp_path.chmod(0o700)
+def test_a_folder_that_may_not_be_written(write, path):
+    # Not below tmp_path, which only its owner may look into: root tries it as another user.
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "folder")
+        folder.mkdir()
+        file = folder / path.name
+        write(file, 1)
+        old = file.read_bytes()
+        for each in (Path(name), folder):
+            each.chmod(0o555)
+
+        def refused():
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(_NOBODY)
+                os.setuid(_NOBODY)
+            assert file.read_bytes() == old
+            with pytest.raises(OsanError, match="cannot be written: Permission denied"):
+                write(file, 2)
+
+        code = faults.in_child(refused)
+        for each in (Path(name), folder):
+            each.chmod(0o755)
+        assert code == 0
+        assert file.read_bytes() == old
+        assert os.listdir(folder) == [file.name]
 
 
 def test_a_sweep_that_cannot_note_a_failure(tmp_path):

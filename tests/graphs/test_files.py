@@ -413,3 +413,11 @@ def test_sat_collections(osan_data, file, vertices, edges):
     assert round(sum(g.num_vertices for g in graphs) / 1200, 2) == vertices
     assert round(sum(g.num_edges for g in graphs) / 1200, 2) == edges
     assert {label for graph in graphs for label in graph.vertex_labels} == {0, 1}
+
+
+def test_lines_that_take_far_more_memory_as_graphs(tmp_path, monkeypatch):
+    path = tmp_path / "a.g6.gz"
+    path.write_bytes(gzip.compress(b"A_\n" * 1_000_000))
+    monkeypatch.setattr("osan.memory.free_memory", lambda: 10**9)
+    with pytest.raises(OsanError, match=r"1000000 graphs needs about 1\.3 GB"):
+        read_graphs(path)

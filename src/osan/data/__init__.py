@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from osan.data.generated.planted import planted_motif
     from osan.data.generated.twisted import twisted_pairs
     from osan.data.loader import FlatLoader
-    from osan.data.loading import load, names
+    from osan.data.loading import load
     from osan.data.metrics import METRICS, Metric
+    from osan.data.naming import names
     from osan.data.published.corpora import brec, graph8c, relabeled, strongly_regular
     from osan.data.structure import with_structure
     from osan.data.task import Features, Normalization, Task
@@ -57,8 +58,9 @@ __getattr__, __dir__ = attach(
         "generated.planted": ["planted_motif"],
         "generated.twisted": ["twisted_pairs"],
         "loader": ["FlatLoader"],
-        "loading": ["load", "names"],
+        "loading": ["load"],
         "metrics": ["METRICS", "Metric"],
+        "naming": ["names"],
         "published.corpora": ["brec", "graph8c", "relabeled", "strongly_regular"],
         "structure": ["with_structure"],
         "task": ["Features", "Normalization", "Task"],

@@ -1,7 +1,8 @@
 r"""Descriptors: columns of numbers for whole molecules, beside their graphs.
 
 - ``rdkit2d``: RDKit's two-dimensional descriptors (all of ``rdkit.Chem.Descriptors`` but ``Ipc``, which grows
-  exponentially with the size; ``AvgIpc`` is there).
+  exponentially with the size; ``AvgIpc`` is there). Molecules of more than 500 atoms have none: some take
+  time that grows with the fourth power of the size, minutes for a thousand atoms.
 - ``morgan:N``: :math:`\log(1 + c)` for the counts c of circular substructures of radius two, in N columns
   (Rogers and Hahn 2010).
 
@@ -19,12 +20,13 @@ import torch
 from torch import Tensor
 
 from osan.data.columns import cached_columns
+from osan.data.naming import in_order, is_fingerprint
 from osan.data.published.paths import Folder
 from osan.errors import OsanError
 from osan.extras import optional, rdkit
 
-# The number of columns of morgan by default.
-MORGAN = 1024
+# Larger molecules have no descriptors of RDKit, which would take more than ten seconds.
+_MOST_ATOMS = 500
 
 
 def describe(
@@ -71,37 +73,6 @@ def describe(
     return torch.cat(parts, dim=1) if parts else torch.zeros(len(smiles), 0)
 
 
-def in_order(names: Sequence[str]) -> list[str]:
-    """The names with fingerprints last, checked.
-
-    >>> in_order(["morgan", "rdkit2d"])
-    ['rdkit2d', 'morgan:1024']
-    """
-    if len(set(names)) < len(names):
-        raise OsanError(f"descriptors: expected each name once, got {', '.join(names)}")
-    given = [f"{name}:{MORGAN}" if name == "morgan" else name for name in names]
-    return sorted(given, key=is_fingerprint)
-
-
-def is_fingerprint(name: str) -> bool:
-    """Whether a name is that of a fingerprint, whose columns are comparable as they are."""
-    kind, _, size = name.partition(":")
-    if kind != "morgan":
-        return False
-    if size and not (size.isdecimal() and 16 <= int(size) <= 16384):
-        raise OsanError(f"descriptors: expected morgan:N with N from 16 to 16384, got {name!r}")
-    return True
-
-
-def table_columns(names: Sequence[str]) -> list[str]:
-    """Those names that are columns of a table.
-
-    >>> table_columns(["rdkit2d", "pH", "morgan:64"])
-    ['pH']
-    """
-    return [name for name in names if name != "rdkit2d" and not is_fingerprint(name)]
-
-
 def num_scaled(names: Sequence[str]) -> int:
     """How many of the columns depend on the scale of their numbers: all but fingerprints."""
     return sum(len(_rdkit2d()[0]) if name == "rdkit2d" else not is_fingerprint(name) for name in names)
@@ -128,6 +99,8 @@ def _computed(smiles: Sequence[str], name: str, cache: Folder, keep: bool) -> Te
         wanted, functions = _rdkit2d()
 
         def make(molecule: Any) -> Any:
+            if molecule.GetNumAtoms() > _MOST_ATOMS:
+                return [float("nan")] * len(functions)
             return [_number(function, molecule) for function in functions]
     else:
         kind = optional("rdkit.Chem.rdFingerprintGenerator", "molecules", "descriptors")

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan.errors import OsanError
+from osan.data.naming import parse_encoding
 
 # Graphs with more vertices are never turned into a dense matrix.
 DENSE = 256
@@ -42,7 +42,7 @@ def encode(edge_index: Tensor, ptr: Tensor, names: Sequence[str]) -> Tensor:
     ptr
         Graph i owns the vertices ``ptr[i]`` to ``ptr[i + 1]``; shape ``[graphs + 1]``.
     names
-        Such as ``["cse:16", "lap:8"]``; a name alone has the number of columns in ``DEFAULTS``.
+        Such as ``["cse:16", "lap:8"]``; a name alone has as many columns as in :data:`osan.words.ENCODINGS`.
 
     Returns
     -------
@@ -55,22 +55,9 @@ def encode(edge_index: Tensor, ptr: Tensor, names: Sequence[str]) -> Tensor:
     >>> encode(path, torch.tensor([0, 3]), ["cse:4"])[:, 1] * 2  # closed walks of length two: degrees
     tensor([1., 2., 1.])
     """
-    parts = [_ENCODINGS[name](edge_index, ptr, size) for name, size in map(parse, names)]
+    parts = [_ENCODINGS[name](edge_index, ptr, size) for name, size in map(parse_encoding, names)]
     count = int(ptr[-1])
     return torch.cat(parts, dim=1).float() if parts else torch.zeros(count, 0)
-
-
-def parse(text: str) -> tuple[str, int]:
-    """Name and number of columns of an encoding.
-
-    >>> parse("cse:16"), parse("rwse")
-    (('cse', 16), ('rwse', 16))
-    """
-    name, colon, size = text.partition(":")
-    if name not in _ENCODINGS or (colon and not (size.isdecimal() and 1 <= int(size) <= 64)):
-        known = ", ".join(f"'{name}:K'" for name in _ENCODINGS)
-        raise OsanError(f"encodings: expected {known} with K from 1 to 64, got {text!r}")
-    return name, int(size) if colon else DEFAULTS[name]
 
 
 def num_columns(names: Sequence[str]) -> int:
@@ -79,7 +66,7 @@ def num_columns(names: Sequence[str]) -> int:
     >>> num_columns(["cse:16", "lap:4"])
     20
     """
-    return sum(size for _, size in map(parse, names))
+    return sum(size for _, size in map(parse_encoding, names))
 
 
 def centrality(edge_index: Tensor, ptr: Tensor, steps: int = 16) -> Tensor:
@@ -234,4 +221,3 @@ def _sparse_matrices(
 
 
 _ENCODINGS = {"cse": _cse, "rwse": _rwse, "lap": _laplacian}
-DEFAULTS = {"cse": 16, "rwse": 16, "lap": 8}

@@ -6,22 +6,18 @@ import inspect
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from osan.data.custom.graphs import load_graphs
 from osan.data.custom.molecules import load_table
-from osan.data.formats.table import is_table
-from osan.data.formats.tu import is_tu
 from osan.data.generated.tasks import GENERATED
+from osan.data.naming import content_of, find_path
 from osan.data.published.catalog import PUBLISHED
 from osan.data.published.loading import load_published
 from osan.data.published.paths import Folder
 from osan.data.splits import SplitRequest
 from osan.data.task import Task
 from osan.errors import OsanError
-from osan.graphs.files import SUFFIXES
 from osan.words import Fragments, Kind
 
 
@@ -99,8 +95,8 @@ def load(
     >>> task = load("planted-motif", num_graphs=50)
     >>> task.kind, task.metric, task.direction, [len(part) for part in task.splits.values()]
     ('regression', 'mae', 'min', [40, 5, 5])
-    >>> import tempfile
-    >>> table = Path(tempfile.mkdtemp(), "molecules.csv")
+    >>> import pathlib, tempfile
+    >>> table = pathlib.Path(tempfile.mkdtemp(), "molecules.csv")
     >>> _ = table.write_text("smiles,logS\\nC,-0.9\\nCC,-1.4\\nCCC,-1.9\\nCCO,1.1\\n")
     >>> load(table, smiles="smiles", targets=["logS"]).num_targets
     1
@@ -134,51 +130,6 @@ def load(
     table = {"smiles": smiles, "targets": targets, "descriptors": descriptors or None}
     _refuse(str(path), "a file of graphs", **table, fragments=fragments)
     return load_graphs(path, labels=labels, **common)
-
-
-def names() -> tuple[str, ...]:
-    """Every name that :func:`load` knows: the published datasets, then the generated ones."""
-    return (*PUBLISHED, *GENERATED)
-
-
-def find_path(dataset: str | os.PathLike[str]) -> Path | None:
-    """The file or folder that ``dataset`` is, or ``None`` if it is one of :func:`names`.
-
-    >>> find_path("zinc") is None
-    True
-
-    Raises
-    ------
-    OsanError
-        If it is neither.
-    """
-    if not isinstance(dataset, str | os.PathLike):
-        raise OsanError(
-            f"dataset: expected a name or a path, got {type(dataset).__name__}; "
-            "for graphs in memory use osan.data.task_from_graphs"
-        )
-    text = os.fspath(dataset)
-    if text in names():
-        return None
-    # pathlib takes an empty name for the current folder.
-    if text and os.path.exists(text):
-        return Path(text)
-    close = get_close_matches(text, names(), n=1, cutoff=0.5)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise OsanError(f"dataset: expected a file, a folder or one of {', '.join(names())}, got {text!r}{hint}")
-
-
-def content_of(path: str | os.PathLike[str]) -> Literal["table", "graphs"] | None:
-    """What a path holds, by its name: a table, graphs (also a TU folder), or ``None`` if unknown.
-
-    >>> content_of("molecules.csv.gz"), content_of("pairs.g6"), content_of("notes.txt")
-    ('table', 'graphs', None)
-    """
-    if is_table(path):
-        return "table"
-    path = Path(path)
-    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    return "graphs" if suffix in (".pt", *SUFFIXES) or is_tu(path) else None
 
 
 def _generate(name: str, request: SplitRequest, metric: str | None, options: Mapping[str, Any]) -> Task:

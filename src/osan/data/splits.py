@@ -13,14 +13,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from osan.data.naming import FOLDS, num_folds
 from osan.errors import OsanError
-from osan.extras import optional
+from osan.extras import optional, rdkit
 from osan.words import Kind
 
 Split = dict[str, Tensor]
 PARTS = ("train", "val", "test")
+_MOST_ATOMS = 1000  # of molecules whose scaffold is looked for
 SYNONYMS = {"train": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
-FOLDS = 10  # of a split into folds, by default
 
 
 @dataclass(frozen=True)
@@ -84,23 +85,6 @@ class SplitRequest:
             check_fold(self.fold, folds)
         if self.validate_on_test and not folds:
             raise OsanError(f"validate_on_test: expected a split with folds, but {of} has none")
-
-
-def num_folds(split: object) -> int:
-    """How many folds a drawn split has, by its name; 0 if it has none.
-
-    >>> num_folds("stratified"), num_folds("kfold"), num_folds("kfold:5"), num_folds("random")
-    (10, 10, 5, 0)
-    """
-    name = split.partition(":")[0] if isinstance(split, str) else ""
-    if not isinstance(split, str) or (name != "kfold" and split != "stratified"):
-        return 0
-    word = split.partition(":")[2] or str(FOLDS)
-    if not (word.isdecimal() and len(word) < 5 and int(word) >= 3):
-        raise OsanError(
-            f"split: expected kfold:N with N from 3 to 9999 (test, validation, training), got {split!r}"
-        )
-    return int(word)
 
 
 def draw_split(request: SplitRequest, split: str, y: Tensor, kind: Kind) -> tuple[Split, str]:
@@ -214,13 +198,15 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
     This is the procedure behind OGB's official splits and reproduces them exactly. Molecules with the same
     scaffold (with chirality) form a group. Groups are sorted by size, largest first; among groups of the
     same size, the one whose first molecule comes later is first. They fill training up to 80 %, then
-    validation up to 90 %, then test.
+    validation up to 90 %, then test. A molecule of more than 1,000 atoms is a group of its own: RDKit would
+    look for its scaffold for minutes.
     """
     scaffolds = optional("rdkit.Chem.Scaffolds.MurckoScaffold", "molecules", "a scaffold split")
-
+    kit = rdkit("a scaffold split")
     groups: dict[str, list[int]] = defaultdict(list)
     for i, text in enumerate(smiles):
-        scaffold = scaffolds.MurckoScaffoldSmiles(smiles=text, includeChirality=True)
+        large = len(text) > _MOST_ATOMS and kit.Chem.MolFromSmiles(text).GetNumAtoms() > _MOST_ATOMS
+        scaffold = text if large else scaffolds.MurckoScaffoldSmiles(smiles=text, includeChirality=True)
         groups[scaffold].append(i)
     ordered = sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True)
     first, second = fractions[0] * len(smiles), (fractions[0] + fractions[1]) * len(smiles)

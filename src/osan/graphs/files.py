@@ -15,6 +15,7 @@ from osan.graphs.graph6 import decode_lines, encode_graph6
 from osan.graphs.networkx import parse_gml, parse_graphml
 from osan.graphs.pairs import Pair, all_pairs, consecutive_pairs, is_table, parse_table
 from osan.graphs.text import looks_like_sat_pairs, parse_edge_list, parse_sat_pairs, parse_smiles
+from osan.memory import require_free
 
 Format = Literal["graph6", "edges", "sat", "table", "smiles", "gml", "graphml"]
 
@@ -34,6 +35,10 @@ _FOREIGN = {
     ".adjlist": "read_adjlist",
     ".net": "read_pajek",
 }
+
+# Bytes of memory for a line, for what a line of some formats becomes, and for a byte of GML or GraphML.
+_LINE, _MARKUP = 150, 20
+_BYTES = {"graph6": 1300, "smiles": 1300, "table": 2600}
 
 
 def read_graphs(path: str | Path, *, format: Format | None = None, directed: bool = False) -> list[Graph]:
@@ -122,7 +127,13 @@ def _read(path: Path, format: Format | None, directed: bool) -> tuple[list[Graph
     if not content.strip():
         raise OsanError(f"{path}: expected at least one graph, got an empty file")
     source, name = str(path), _stem(path)
+    # A compressed file may hold many lines, each of which becomes a graph.
+    lines_of_all = content.count(b"\n")
+    require_free(_LINE * lines_of_all, f"{path}: {lines_of_all} lines", "split the file")
     kind = format or _format(path, content)
+    require_free(_BYTES.get(kind, 0) * lines_of_all, f"{path}: {lines_of_all} graphs", "split the file")
+    if kind in ("gml", "graphml"):
+        require_free(_MARKUP * len(content), f"{path}: the graph", "use graph6")
     pairs = None
     if kind == "graph6":
         graphs = decode_lines(

@@ -30,11 +30,14 @@ def is_odd(text: str) -> bool:
     """
     if len(text) > _LENGTH:
         return True
-    depth = deepest = 0
-    for character in text:
-        depth += (character == "(") - (character == ")")
-        deepest = max(deepest, depth)
-    return deepest > _DEPTH or len(_RING.findall(_BRACKETS.sub("", text))) > _RINGS
+    if text.count("(") > _DEPTH:
+        depth = deepest = 0
+        for character in text:
+            depth += (character == "(") - (character == ")")
+            deepest = max(deepest, depth)
+        if deepest > _DEPTH:
+            return True
+    return len(_RING.findall(_BRACKETS.sub("", text))) > _RINGS
 
 
 class SmilesGuard:

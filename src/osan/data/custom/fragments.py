@@ -108,7 +108,10 @@ def texts_of(
     table: Table, smiles: str | Sequence[str], rows: Sequence[int], fragments: Fragments = "keep"
 ) -> list[str]:
     """The SMILES of usable rows, of what is kept; those of several columns are joined by a dot."""
-    cells = [[table.columns[name][row] for name in smiles_columns(smiles)] for row in rows]
+    columns = smiles_columns(smiles)
+    cells = [[table.columns[name][row] for name in columns] for row in rows]
+    if len(columns) > 1:  # what follows a space, a name or further features, would hide the rest
+        cells = [[text.split(maxsplit=1)[0] for text in texts] for texts in cells]
     if fragments == "keep":
         return [".".join(texts) for texts in cells]
     with MoleculeReader(fragments) as reader:

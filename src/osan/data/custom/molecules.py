@@ -16,12 +16,13 @@ from osan.data.custom.fragments import MoleculeReader, joined, smiles_columns, t
 from osan.data.custom.graphs import class_targets
 from osan.data.custom.rejected import Rejected, write_rejected
 from osan.data.custom.splits import check_custom, custom_split
-from osan.data.descriptors import describe, table_columns
+from osan.data.descriptors import describe
 from osan.data.flat import flatten
 from osan.data.formats.table import Table, has_column, is_missing, number, read_table
 from osan.data.formats.times import times
 from osan.data.metrics import check_kind, default_metric
-from osan.data.splits import SplitRequest, given_split, num_folds, scaffold_split, time_split
+from osan.data.naming import num_folds, table_columns
+from osan.data.splits import SplitRequest, given_split, scaffold_split, time_split
 from osan.data.task import Features, Task, make_task
 from osan.errors import OsanError
 from osan.extras import optional
@@ -182,18 +183,20 @@ def read_molecules(
     optional("ogb.utils.features", "molecules", "reading SMILES")
     molecules, rows, bad = [], [], []
     seen: dict[tuple[str, ...], int] = {}
+    absent = missing(y).tolist()
     cells = zip(*(table.columns[name] for name in smiles_columns(smiles)), strict=True)
     with MoleculeReader(fragments) as reader:
         for row, (line, texts) in enumerate(zip(table.lines, cells, strict=True)):
-            target, first = y[row : row + 1], None
+            first = None
             found = [reader.read(text) for text in texts]
             reason = next((problem for _, problem in found if problem), "")
-            if not reason and missing(target):
+            if not reason and absent[row]:
                 reason = "missing target"
             if not reason:
                 name = tuple(reader.canonical(molecule) for molecule, _ in found)
                 first = seen.setdefault(name, line)
                 if first == line:
+                    target = y[row : row + 1]
                     molecules.append(joined([featurize(molecule, target) for molecule, _ in found]))
                     rows.append(row)
                     continue
@@ -222,25 +225,83 @@ def read_smiles(texts: Sequence[str]) -> list[Data]:
 
 def featurize(mol: Any, y: Tensor) -> Data:
     """Convert an RDKit molecule: OGB's nine atom and three bond features, two arcs for each bond."""
-    from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
-
-    x = [atom_to_feature_vector(atom) for atom in mol.GetAtoms()]
-    ends, attributes = [], []
-    for bond in mol.GetBonds():
+    x = [_atom_row(mol.GetAtomWithIdx(i)) for i in range(mol.GetNumAtoms())]
+    tails: list[int] = []
+    heads: list[int] = []
+    attributes: list[list[int]] = []
+    for i in range(mol.GetNumBonds()):
+        bond = mol.GetBondWithIdx(i)
         u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        ends += [(u, v), (v, u)]
-        attributes += [bond_to_feature_vector(bond)] * 2
+        tails += (u, v)
+        heads += (v, u)
+        row = _bond_row(bond)
+        attributes += (row, row)
     return Data(
-        x=torch.tensor(x),
-        edge_index=torch.tensor(ends, dtype=torch.long).reshape(-1, 2).t().contiguous(),
-        edge_attr=torch.tensor(attributes, dtype=torch.long).reshape(-1, 3),
+        x=torch.from_numpy(np.array(x, dtype=np.int64)),
+        edge_index=torch.from_numpy(np.array((tails, heads), dtype=np.int64)),
+        edge_attr=torch.from_numpy(np.array(attributes, dtype=np.int64).reshape(-1, 3)),
         y=y,
     )
 
 
-def missing(target: Tensor) -> bool:
-    """Whether a row of targets has no value at all (NaN, or -1 for a class)."""
-    return bool(target.isnan().all() if target.is_floating_point() else (target < 0).all())
+# OGB looks up every feature in a list, which takes most of the time of reading a molecule; there are few
+# different atoms and bonds.
+_rows: dict[tuple[Any, ...], list[int]] = {}
+_MOST_ROWS = 50_000
+
+
+def _atom_row(atom: Any) -> list[int]:
+    """OGB's features of an atom, which depend on exactly these values."""
+    key = (
+        atom.GetAtomicNum(),
+        atom.GetChiralTag(),
+        atom.GetTotalDegree(),
+        atom.GetFormalCharge(),
+        atom.GetTotalNumHs(),
+        atom.GetNumRadicalElectrons(),
+        atom.GetHybridization(),
+        atom.GetIsAromatic(),
+        atom.IsInRing(),
+    )
+    row = _rows.get(key)
+    if row is None:
+        from ogb.utils.features import atom_to_feature_vector
+
+        row = _keep(key, atom_to_feature_vector(atom))
+    return row
+
+
+def _bond_row(bond: Any) -> list[int]:
+    """OGB's features of a bond, which depend on exactly these values."""
+    key = (bond.GetBondType(), bond.GetStereo(), bond.GetIsConjugated())
+    row = _rows.get(key)
+    if row is None:
+        from ogb.utils.features import allowable_features, bond_to_feature_vector, safe_index
+
+        if str(bond.GetStereo()) in allowable_features["possible_bond_stereo_list"]:
+            row = _keep(key, bond_to_feature_vector(bond))
+        else:
+            # Atropisomers, which newer versions of RDKit know: OGB has no feature for them.
+            kind = safe_index(allowable_features["possible_bond_type_list"], str(bond.GetBondType()))
+            row = _keep(key, [kind, 0, int(bond.GetIsConjugated())])
+    return row
+
+
+def _keep(key: tuple[Any, ...], row: list[int]) -> list[int]:
+    if len(_rows) >= _MOST_ROWS:
+        _rows.clear()
+    _rows[key] = row
+    return row
+
+
+def missing(y: Tensor) -> Tensor:
+    """Which rows of targets have no value at all (NaN, or -1 for a class).
+
+    >>> missing(torch.tensor([[1.0, torch.nan], [torch.nan, torch.nan]]))
+    tensor([False,  True])
+    """
+    absent = y.isnan() if y.is_floating_point() else y < 0
+    return absent.reshape(len(y), -1).all(1) if absent.numel() else torch.zeros(len(y), dtype=torch.bool)
 
 
 def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from osan.data.formats.saved import load_safely
+from osan.data.naming import num_folds
 from osan.data.splits import (
     PARTS,
     SYNONYMS,
@@ -23,7 +24,6 @@ from osan.data.splits import (
     check_split,
     draw_split,
     given_split,
-    num_folds,
 )
 from osan.errors import OsanError
 from osan.files import read_text

@@ -9,19 +9,15 @@ import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from osan.data.formats.table import (
-    Table,
-    check_columns,
-    check_fields,
-    open_parquet,
-    parquet_cells,
-    read_header,
-)
+from osan.data.formats.parquet import open_parquet, parquet_cells, readable, require_memory, require_rows
+from osan.data.formats.table import Table, check_columns, check_fields, read_header
 from osan.errors import OsanError
 from osan.files import encoding_of, open_unpacked
 
 # Longer lines are no table.
 _LONGEST_LINE = 1 << 24
+# Bytes of memory for a field, and at the most for the rows that are read at a time, or one row.
+_FIELD, _MOST = 60, 1 << 28
 
 
 def table_chunks(path: Path, columns: Sequence[str], size: int = 10_000) -> Iterator[Table]:
@@ -45,7 +41,8 @@ def table_chunks(path: Path, columns: Sequence[str], size: int = 10_000) -> Iter
             while True:
                 rows: list[list[str]] = []
                 lines: list[int] = []
-                while len(rows) < size:
+                taken = 0
+                while len(rows) < size and taken < _MOST:
                     row = next(reader, None)
                     if row is None:
                         break
@@ -55,6 +52,7 @@ def table_chunks(path: Path, columns: Sequence[str], size: int = 10_000) -> Iter
                     elif row:
                         rows.append(row)
                         lines.append(line)
+                        taken += _FIELD * len(row) + sum(map(len, row))
                     line = reader.line_num + 1
                 if not rows:
                     break
@@ -87,9 +85,17 @@ def _parquet_chunks(path: Path, columns: Sequence[str], size: int) -> Iterator[T
     file, first = open_parquet(path), 1
     header = list(file.schema_arrow.names)
     check_columns(header, columns, path)
-    for batch in file.iter_batches(batch_size=size):
-        texts = parquet_cells(batch, path, first)
+    with readable(path):
+        require_memory(file, path, size)
+        batches = file.iter_batches(batch_size=size)
+    while True:
+        with readable(path):
+            batch = next(batches, None)
+            if batch is None:
+                break
+            texts = parquet_cells(batch, path, first)
         cells = {column: [text.strip() for text in texts[header.index(column)]] for column in columns}
         rows = [list(row) for row in zip(*texts, strict=True)]
         yield Table(path, cells, list(range(first, first + batch.num_rows)), False, header, rows)
         first += batch.num_rows
+    require_rows(file, path, first - 1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,29 @@ from osan.memory import require_free
 PYG_CLASSES: list[Any] = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage, NodeStorage, EdgeStorage]
 
 
+@contextmanager
+def allowed(classes: Sequence[Any]) -> Iterator[None]:
+    """Let ``torch.load`` build these classes, too, for a while.
+
+    torch's own context also forgets classes that were allowed before, such as those of PyG.
+
+    >>> before = torch.serialization.get_safe_globals()
+    >>> with allowed([Path, *before]):
+    ...     Path in torch.serialization.get_safe_globals()
+    True
+    >>> set(map(str, torch.serialization.get_safe_globals())) == set(map(str, before))
+    True
+    """
+    known = torch.serialization.get_safe_globals()
+    with torch.serialization.safe_globals([each for each in classes if each not in known]):
+        yield
+
+
 def load_safely(path: Path, what: str, classes: Sequence[Any]) -> Any:
     """Load a file of plain values, tensors and the given classes only; ``what`` is for the error."""
     _check_unpacked_size(path)
     try:
-        with warnings.catch_warnings(), torch.serialization.safe_globals(list(classes)):
+        with warnings.catch_warnings(), allowed(classes):
             warnings.simplefilter("ignore")  # torch warns of odd pickle protocols in damaged files
             return torch.load(path, weights_only=True, map_location="cpu")
     except FileNotFoundError:

@@ -8,15 +8,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from osan.data.formats.parquet import open_parquet, parquet_cells, readable, require_memory, require_rows
 from osan.errors import OsanError
-from osan.extras import optional
 from osan.files import read_start, read_text
 from osan.memory import require_free
 
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 _HEADER = 1 << 22  # bytes that hold any header
+_ROW, _FIELD = 200, 60  # bytes of memory that each takes
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -75,6 +75,8 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     start = 1
     try:
         separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
+        needed = _ROW * text.count("\n") + _FIELD * text.count(separator) + 2 * len(text)
+        require_free(needed, f"{path}: the table", "split the file")
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         for row in reader:
             if row:
@@ -185,49 +187,15 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     return value
 
 
-def open_parquet(path: Path) -> Any:
-    """A Parquet file, of which nothing but the description is read yet."""
-    arrow = optional("pyarrow", "parquet", "reading Parquet")
-    parquet = optional("pyarrow.parquet", "parquet", "reading Parquet")
-    try:
-        return parquet.ParquetFile(path)
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
-
-
 def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
     file = open_parquet(path)
-    arrow = optional("pyarrow", "parquet", "reading Parquet")
     check_columns(file.schema_arrow.names, columns, path)
-    known = file.metadata
-    unpacked = sum(known.row_group(i).total_byte_size for i in range(known.num_row_groups))
-    require_free(4 * unpacked, f"{path}: the table unpacked", "split the file")
-    try:
+    with readable(path):
+        require_memory(file, path, columns=() if whole else columns)
         table = file.read(columns=None if whole else list(columns))
         texts = parquet_cells(table, path)
-    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise OsanError(f"{path}: expected a readable Parquet file ({error})") from error
+    require_rows(file, path, table.num_rows)
     place = {column: table.column_names.index(column) for column in columns}
     cells = {column: [text.strip() for text in texts[i]] for column, i in place.items()}
     kept = (table.column_names, [list(row) for row in zip(*texts, strict=True)]) if whole else ([], [])
     return Table(path, cells, list(range(1, table.num_rows + 1)), False, *kept)
-
-
-def parquet_cells(table: Any, path: Path, first: int = 1) -> list[list[str]]:
-    """The columns of a part of a Parquet file as text; ``first`` is the number of its first row.
-
-    Raises
-    ------
-    OsanError
-        If a cell is longer than those of CSV files may be.
-    """
-    texts = [["" if v is None else str(v) for v in column.to_pylist()] for column in table.columns]
-    for name, column in zip(table.schema.names, texts, strict=True):
-        longest = max(map(len, column), default=0)
-        if longest > csv.field_size_limit():
-            row = first + next(i for i, text in enumerate(column) if len(text) == longest)
-            raise OsanError(
-                f"{path}, row {row}, column {name}: expected at most {csv.field_size_limit()} characters, "
-                f"got {longest}"
-            )
-    return texts

@@ -37,11 +37,6 @@ def tu_prefix(folder: Path) -> str:
     return found[0]
 
 
-def is_tu(path: Path) -> bool:
-    """Whether ``path`` is a TU folder, or has one named ``raw``."""
-    return any(path.glob("*_A.txt")) or any((path / "raw").glob("*_A.txt"))
-
-
 def check_tu(folder: Path, prefix: str) -> int:
     """Check every line of a TU folder and return the number of graphs.
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from osan.data.flat import FlatDataset, concatenate, from_collated
 from osan.data.formats.rows import read_folds, read_index_files
-from osan.data.formats.saved import PYG_CLASSES
+from osan.data.formats.saved import PYG_CLASSES, allowed
 from osan.data.formats.tu import check_tu
 from osan.data.published.cache import Processed
 from osan.data.published.catalog import SUBSET
@@ -157,7 +157,7 @@ def loader() -> Iterator[None]:
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
         warnings.catch_warnings(),
-        torch.serialization.safe_globals(PYG_CLASSES),
+        allowed(PYG_CLASSES),
     ):
         # ogb passes read-only arrays of pandas to torch, which copies them right away.
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")

@@ -11,9 +11,9 @@ from osan.errors import OsanError
 from osan.experiments.protocols import settings_named
 from osan.experiments.sweep import missing_jobs, parse_seeds
 from osan.training.jobs import Job
+from osan.training.locating import located
 from osan.training.settings import Section, Settings
 from osan.training.settings_files import read_tree
-from osan.training.tasks import located
 from osan.training.validation import checked
 
 

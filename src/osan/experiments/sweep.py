@@ -37,10 +37,12 @@ def parse_seeds(text: str) -> list[int]:
 
 def missing_jobs(settings: Sequence[Settings], seeds: Sequence[int], runs: Path) -> list[Job]:
     """The jobs that are not finished: all settings with the first seed, then all with the second, ..."""
+    if settings and seeds:
+        settings[0].changed({"seed": max(seeds)})  # which checks it
     jobs = []
     for seed in seeds:
         for each in settings:
-            one = each.changed({"seed": seed})
+            one = each.model_copy(update={"seed": seed})
             folder = run_folder(runs, one)
             if not (folder / RESULT).is_file():
                 jobs.append(Job(one, folder))

@@ -1,7 +1,12 @@
 """The scikit-learn estimators, used as scikit-learn's own."""
 
+import contextlib
+import errno
+import json
 import pickle
+import shutil
 
+import faults
 import numpy as np
 import pandas as pd
 import pytest
@@ -100,6 +105,30 @@ def test_saved_and_loaded(regressor, tmp_path):
         regressor.save(tmp_path / "model")
     copied = pickle.loads(pickle.dumps(regressor))  # what joblib does between processes
     np.testing.assert_array_equal(copied.predict(SMILES), regressor.predict(SMILES))
+
+
+def test_a_folder_that_cannot_be_written_or_is_damaged(regressor, tmp_path):
+    """Either the whole estimator or nothing; and one line about a file that was changed."""
+    for at in range(0, 40, 7):
+        # It succeeds if a call fails that only makes a rename last.
+        with faults.failing(at, faults.error(errno.ENOSPC)), contextlib.suppress(OsanError):
+            regressor.save(tmp_path / "model")
+        assert [path.name for path in tmp_path.iterdir()] in ([], ["model"])
+        for path in tmp_path.iterdir():
+            OSANRegressor.load(path)
+            shutil.rmtree(path)
+    regressor.save(tmp_path / "model")
+    state = tmp_path / "model" / "estimator.json"
+    good = json.loads(state.read_text())
+    changes = [
+        *({name: value} for name in ("parameters", "state") for value in (None, [], 3, {"x": 1})),
+        {"state": {**good["state"], "residuals_": [[1], [2, 3]]}},
+        {"parameters": {**good["parameters"], "__class__": "x"}},
+    ]
+    for change in changes:
+        state.write_text(json.dumps({**good, **change}))
+        with pytest.raises(OsanError, match=r"estimator\.json: expected"):
+            OSANRegressor.load(tmp_path / "model")
 
 
 def test_several_targets_with_missing_values():

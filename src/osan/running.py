@@ -15,9 +15,9 @@ from osan.files import write_bytes
 from osan.report.frames import columns_of, is_frame
 from osan.report.runs import Run, open_run
 from osan.training.folder import run_folder
+from osan.training.locating import located
 from osan.training.run import train as train_settings
 from osan.training.settings_files import named_changes
-from osan.training.tasks import located
 
 if TYPE_CHECKING:
     import pandas

@@ -2,8 +2,10 @@
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +14,7 @@ from osan import cli
 from osan.cli import app
 
 CYCLES = ("Bw", "Bw")
+STORED = Path(__file__).parents[1] / "training" / "stored_runs"
 
 
 def osan(*words, **options):
@@ -85,13 +88,22 @@ LIGHT += [
 LIGHT += [[group, "--help"] for group in ("evaluate", "predict", "explain", "demo", "theory")]
 
 
-def test_lists_and_help_do_not_import_torch():
+def test_lists_and_help_do_not_import_torch(tmp_path):
     """What takes seconds to import is imported by the commands that need it only, so that help is quick."""
+    runs, plan = tmp_path / "runs", tmp_path / "plan.toml"
+    for name in ("molecules", "planted-motif"):
+        shutil.copytree(STORED / name, runs / name / "seed-0")
+    (tmp_path / "a.csv").write_text("smiles,y\nC,1\n")
+    keys = ["zinc/gin/imle/delete-1-vertex/x3", f"{tmp_path}/a.csv/gin/prior-imle/mark-1-vertex/x2"]
+    plan.write_text(f"[[groups]]\nruns = {keys}\nset = {{'training.epochs' = 3}}\n")
+    lists = [["runs", str(runs)], ["runs", str(runs), "--each"], ["table", "exp", "--runs", str(runs)]]
+    lists += [["sweep", of, "--dry-run", "--runs", str(runs)] for of in ("all", str(plan))]
     script = f"""
 import sys
+from pathlib import Path
 from typer.testing import CliRunner
 from osan.cli import app
-for words in {LIGHT!r}:
+for words in {LIGHT + lists!r}:
     assert CliRunner().invoke(app, words).exit_code == 0, words
     heavy = {{"torch", "numba", "scipy", "networkx", "lightning", "matplotlib", "pandas", "rdkit"}}
     assert not heavy & set(sys.modules), (words, heavy & set(sys.modules))

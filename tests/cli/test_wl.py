@@ -86,6 +86,7 @@ def test_directed_edge_lists(osan, folder):
     pair = (str(folder / "path.el"), str(folder / "meeting.el"))
     assert osan("wl", "distinguish", *pair).returncode == 1
     assert osan("wl", "distinguish", *pair, "--directed").returncode == 0
+    assert "neighbors: -> c1, <- c1\n" in osan("wl", "explain", *pair, "--directed").stdout
 
 
 def test_ladder_of_a_pair_table(osan, osan_data):
@@ -114,6 +115,7 @@ def test_ladder_of_a_pair_table(osan, osan_data):
             "what: expected no value for test 'nested', got 'edge'",
         ),
         (["wl", "ladder", "{folder}/hexagon.g6"], "expected at least two graphs, got one"),
+        (["wl", "enough", "A_"], "B: expected another graph, or a table of pairs alone, got 'A_' alone"),
         (["wl", "nothing"], "No such command"),
         (
             ["wl", "color", "{folder}/four.g6", "--test", "wl", "--k", "7", "--max-memory", "1MB"],

@@ -8,7 +8,9 @@ import random
 import resource
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
+import optuna
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -17,8 +19,15 @@ from osan import data
 from osan.data.custom.splits import read_split
 from osan.data.published import cache
 from osan.errors import OsanError, TooLarge
+from osan.experiments import read_plan
+from osan.experiments.brec.run import read_records as read_brec
+from osan.graphs import read_graphs
 from osan.locks import locked
+from osan.report import find_runs, read_records
 from osan.report.runs import read_run
+from osan.report.scored import read_scored
+from osan.sklearn import OSANRegressor
+from osan.training.calibration import CALIBRATION, read_calibration
 from osan.training.checkpoint import read_checkpoint
 from osan.training.folder import (
     CHECKPOINT,
@@ -33,8 +42,10 @@ from osan.training.folder import (
     settings_of,
 )
 from osan.training.run import load_model, train
+from osan.training.settings import Settings
 from osan.training.settings_files import read_settings
-from osan.training.stored import write_model
+from osan.training.stored import read_info, write_model
+from osan.training.tuning import JOURNAL, _study
 
 
 def stopped_after(folder, settings, epochs):
@@ -365,13 +376,30 @@ def test_loaders_unpickle_nothing(tmp_path, finished):
     pickled = (harm.read_bytes(), pickle.dumps(Harm()))
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)
+    info, direction = read_info(finished), SimpleNamespace(direction="min")
+    beside = ("estimator.json", JOURNAL, "brec.json", "plan.toml")
     for content in pickled:
-        for name in sorted(os.listdir(finished)):
+        for name in sorted({*os.listdir(finished), *beside, CALIBRATION}):
             (folder / name).write_bytes(content)
-            for read in (load_model, read_run, lambda at: read_checkpoint(at / CHECKPOINT)):
+            for read in (
+                load_model,
+                read_run,
+                find_runs,
+                read_scored,
+                OSANRegressor.load,
+                lambda at: read_checkpoint(at / CHECKPOINT),
+                lambda at: read_calibration(at, info),
+                lambda at: _study(optuna, at, Settings(), direction),
+                lambda at: read_brec(at / "brec.json"),
+                lambda at: read_plan(at / "plan.toml"),
+                lambda at: read_records(at / "predictions.csv"),
+            ):
                 with contextlib.suppress(OsanError):
-                    read(folder)
-            (folder / name).write_bytes((finished / name).read_bytes())
+                    read(folder, info) if read is read_scored else read(folder)
+            if name in os.listdir(finished):
+                (folder / name).write_bytes((finished / name).read_bytes())
+            else:
+                (folder / name).unlink()
         for name in (
             "a.pt",
             "a.csv",
@@ -386,6 +414,7 @@ def test_loaders_unpickle_nothing(tmp_path, finished):
             (tmp_path / name).write_bytes(content)
             for read in (
                 lambda path: data.load(str(path)),
+                read_graphs,
                 read_settings,
                 cache.read,
                 lambda path: read_split(path, 3),

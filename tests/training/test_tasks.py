@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 
 from osan.data import Task
 from osan.errors import OsanError
+from osan.training.locating import located
 from osan.training.settings import validated
-from osan.training.tasks import TaskInfo, load_task, located
+from osan.training.tasks import TaskInfo, load_task
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 from pathlib import Path
 
 import optuna
@@ -91,6 +93,36 @@ def test_time_and_damaged_files(tiny, tmp_path):
     for text in ("soon", "-3m", "0", "3d"):
         with pytest.raises(OsanError, match="--time: expected a time such as 90s"):
             parse_time(text)
+
+
+def test_a_kill_while_a_trial_is_noted(tiny, tmp_path, monkeypatch):
+    """Half a line is dropped, and no lock stays: Optuna's would make the next search wait forever."""
+    monkeypatch.chdir(tmp_path)  # its lock hangs for relative paths only
+    folder = Path("search")
+    tune(tiny, folder, 1)
+    journal, lines = folder / "journal.jsonl", (folder / "journal.jsonl").read_bytes()
+    journal.write_bytes(lines + b'{"op_code":4,"worker')
+    (folder / "journal.jsonl.lock").symlink_to(journal)
+    tune(tiny, folder, 2)
+    assert journal.read_bytes().startswith(lines)
+    tune(tiny, folder, 3)
+    assert [row["state"] for row in trials_of(folder)] == ["complete"] * 3
+
+
+def test_a_disk_that_is_full_while_a_trial_is_noted(tiny, tmp_path, monkeypatch):
+    tune(tiny, tmp_path, 1)
+
+    def full(self, logs):
+        with (tmp_path / "journal.jsonl").open("ab") as stream:
+            stream.write(b'{"op_')
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JournalFileBackend, "append_logs", full)
+        with pytest.raises(OsanError, match=r"journal\.jsonl cannot be read or written: No space left"):
+            tune(tiny, tmp_path, 2)
+    tune(tiny, tmp_path, 2)
+    assert "complete" in trials_of(tmp_path)[-1]["state"]
 
 
 def test_the_command(tiny, tmp_path):

@@ -141,6 +141,8 @@ def _fail_unforeseen(error: Exception) -> NoReturn:
             error.show()  # type: ignore[attr-defined]
             sys.exit(_WRONG)
         _fail(f"{error.format_message()} (see osan --help)")
+    if isinstance(error, MemoryError):
+        _fail("memory does not suffice; give less data at a time")
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EPIPE, errno.EIO):
         # Else Python tries to write the rest once more, and fails, when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

@@ -63,7 +63,7 @@ def prepare(
 ) -> None:
     """Download a dataset and process it into the cache, or check your file."""
     from osan.data import load
-    from osan.data.loading import content_of, find_path
+    from osan.data.naming import content_of, find_path
     from osan.data.summary import describe_dataset, statistics
 
     path = find_path(name)
@@ -104,7 +104,7 @@ def limits(
     """
     from osan.cli.options import progress_bar
     from osan.data import load
-    from osan.data.loading import content_of, find_path
+    from osan.data.naming import content_of, find_path
     from osan.experiments.dataset_limits import TESTS
     from osan.experiments.dataset_limits import limits as limits_of
 

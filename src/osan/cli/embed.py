@@ -25,8 +25,8 @@ def embed(
     They are the mean over samples. Rows that cannot be used are left out. The table has to fit into memory.
     """
     from osan.data.custom.fragments import smiles_columns
-    from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
+    from osan.data.naming import table_columns
     from osan.training.embedding import embed_table, write_embedded
     from osan.training.run import load_predictor
 

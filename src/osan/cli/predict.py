@@ -75,7 +75,7 @@ def predict(
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
     """Whether a file or folder holds graphs, by its name, else by what the run was trained on."""
-    from osan.data.loading import content_of
+    from osan.data.naming import content_of
 
     # pathlib raises for long SMILES
     if not os.path.exists(given):
@@ -163,8 +163,8 @@ def _print_molecules(
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.fragments import smiles_columns
     from osan.data.custom.rejected import write_rejected
-    from osan.data.descriptors import table_columns
     from osan.data.formats.table import read_table
+    from osan.data.naming import table_columns
     from osan.training.columns import distinct, write_csv
     from osan.training.neighbors import neighbors_of
     from osan.training.prediction import decimal_commas, one_molecule, predict_table, printed_rows

@@ -99,10 +99,10 @@ def train(
 ) -> None:
     """Train and score a network. All results are stored in the run folder."""
     from osan.training.folder import MODEL, model_folders, read_json, run_folder, settings_of
+    from osan.training.locating import located
     from osan.training.run import is_first_process
     from osan.training.run import train as run
     from osan.training.settings_files import parsed_changes
-    from osan.training.tasks import located
 
     try:
         changes = parsed_changes(sets or [])

@@ -45,8 +45,8 @@ def tune(
     Bad trials are stopped early. The same command goes on after an interruption, or with more trials.
     """
     from osan.experiments import chosen_settings
+    from osan.training.locating import located
     from osan.training.settings_files import parsed_changes
-    from osan.training.tasks import located
     from osan.training.tuning import BEST
     from osan.training.tuning import tune as search
 

@@ -23,6 +23,7 @@ from osan.data.formats.table import Table
 from osan.data.task import make_task
 from osan.errors import OsanError
 from osan.experiments import default_settings
+from osan.files import made_whole
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.training import load_predictor, train
 from osan.training.build import build
@@ -234,16 +235,16 @@ class Estimator(BaseEstimator):
             json.dumps(parameters)
         except TypeError as error:
             raise OsanError(f"parameters: expected plain values in order to save them ({error})") from error
-        folder.mkdir(parents=True)
         learner = self.learner_
-        write_settings(learner.settings, folder / SETTINGS)
-        for place, each in zip(model_folders(folder), members_of(learner), strict=True):
-            place.mkdir(exist_ok=True)
-            write_settings(each.settings, place / SETTINGS)
-            write_model(place, each.model.state_dict(), each.info, custom=False)
         state = {name: self._plain(name) for name in self._kept}
         kind = type(self).__name__
-        write_json(folder / _STATE, {"estimator": kind, "parameters": parameters, "state": state})
+        with made_whole(folder) as new:
+            write_settings(learner.settings, new / SETTINGS)
+            for place, each in zip(model_folders(new), members_of(learner), strict=True):
+                place.mkdir(exist_ok=True)
+                write_settings(each.settings, place / SETTINGS)
+                write_model(place, each.model.state_dict(), each.info, custom=False)
+            write_json(new / _STATE, {"estimator": kind, "parameters": parameters, "state": state})
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -252,10 +253,21 @@ class Estimator(BaseEstimator):
         content = read_json(folder / _STATE)
         if content.get("estimator") != cls.__name__:
             raise OsanError(f"{folder}: expected an {cls.__name__}, got {content.get('estimator')!r}")
-        model = cls(**content["parameters"])
+        parameters, state = content.get("parameters"), content.get("state")
+        if not isinstance(parameters, dict) or not isinstance(state, dict) or set(cls._kept) - state.keys():
+            raise OsanError(
+                f"{folder / _STATE}: expected what {cls.__name__}.save writes, got something else"
+            )
+        try:
+            model = cls(**parameters)
+        except TypeError as error:
+            raise OsanError(f"{folder / _STATE}: expected parameters of {cls.__name__} ({error})") from error
         model.learner_ = load_predictor(folder)
-        for name in cls._kept:
-            setattr(model, name, cls._restored(name, content["state"][name]))
+        try:
+            for name in cls._kept:
+                setattr(model, name, cls._restored(name, state[name]))
+        except ValueError as error:
+            raise OsanError(f"{folder / _STATE}: expected plain lists ({error})") from error
         return model
 
     _kept: tuple[str, ...] = ("molecules_",)

@@ -32,7 +32,6 @@ from osan.nn.data_driven import Combine
 from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.layers import looks_at_edges
 from osan.nn.paper import paper_options
-from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
 from osan.selection import (
     AUXILIARY_LOSSES,
@@ -51,6 +50,7 @@ from osan.training.scores import OF_PROBABILITIES
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
 from osan.training.validation import is_about_part, naming_settings
+from osan.words import WEIGHERS
 
 # Settings of the network that are arguments of its architecture.
 _NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "residual", "norm")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from osan.data import FlatDataset
 from osan.data.custom.fragments import smiles_columns, texts_of
 from osan.data.formats.table import read_table
-from osan.data.loading import content_of, find_path
+from osan.data.naming import content_of, find_path
 from osan.errors import OsanError
 from osan.extras import optional, rdkit
 from osan.training.calibration import conformal

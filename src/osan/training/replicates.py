@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 
-from osan.data.loading import find_path
-from osan.data.splits import num_folds
+from osan.data.naming import find_path, num_folds
 from osan.errors import OsanError
+from osan.training.averages import mean_std
 from osan.training.folder import Result, read_result, run_folder, write_json
 from osan.training.jobs import Job
 from osan.training.settings import Settings
@@ -82,4 +81,5 @@ def spread_of(results: Sequence[Result]) -> dict[str, Spread]:
         rows.append(result.scores | ({} if covered is None else {"coverage": covered}))
     names = [name for name in rows[0] if all(name in row for row in rows)]
     columns = {name: [row[name] for row in rows] for name in names}
-    return {name: Spread(fmean(x), stdev(x) if len(x) > 1 else 0.0, x) for name, x in columns.items()}
+    found = {name: mean_std(values) for name, values in columns.items()}
+    return {name: Spread(mean, std or 0.0, columns[name]) for name, (mean, std) in found.items()}

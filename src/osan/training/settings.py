@@ -9,24 +9,15 @@ from typing import Annotated, Any, Literal
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from osan.bags.choice import Agg
-from osan.data.centralities import CENTRALITIES
-from osan.data.descriptors import in_order
-from osan.data.encodings import parse
+from osan.data.naming import in_order, parse_encoding
 from osan.errors import OsanError
-from osan.nn import ARCHITECTURES, LAYERS, POOLS
-from osan.nn.paper import PAPER_NETWORKS
-from osan.nn.sharing import Sharing
-from osan.nn.weighers import WEIGHERS
 from osan.parts import resolve
-from osan.selection import AUXILIARY_LOSSES, ESTIMATORS, NOISES, Policy
-from osan.training.optimizers import OPTIMIZERS
-from osan.training.schedules import NOISE_SCHEDULES, SCHEDULES
+from osan.selection.policy import Policy
 from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain, shortened
-from osan.words import Deleted, Fragments, Kind, MetricName
+from osan.words import WEIGHERS, Agg, Deleted, Fragments, Kind, MetricName, Sharing
 
 LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
-Noise = Annotated[str, name_in(NOISES)]
+Noise = Annotated[str, name_in("osan.selection.noise:NOISES")]
 # The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
 CUSTOM = "custom"
 # Larger numbers are mistakes.
@@ -91,7 +82,7 @@ class DataSettings(Section):
     @classmethod
     def _known(cls, names: Any) -> Any:
         try:
-            return [":".join(map(str, parse(name))) for name in _as_names(names)]
+            return [":".join(map(str, parse_encoding(name))) for name in _as_names(names)]
         except OsanError as error:
             raise ValueError(str(error).removeprefix("encodings: ")) from error
 
@@ -119,13 +110,13 @@ class SelectionSettings(Section):
     """
 
     policy: str = ""
-    weigher: Annotated[str, name_in(dict.fromkeys(WEIGHERS))] = "learned"
-    estimator: Annotated[str, name_in(ESTIMATORS)] = "imle"
+    weigher: Annotated[str, name_in(WEIGHERS)] = "learned"
+    estimator: Annotated[str, name_in("osan.selection.estimators:ESTIMATORS")] = "imle"
     lam: float = Field(default=10.0, gt=0)
     draws: int = Field(default=1, ge=1, le=_MOST)
     noise: Noise = "gumbel"
     noise_scale: float = Field(default=1.0, ge=0)
-    noise_schedule: Annotated[str, name_in(NOISE_SCHEDULES)] = "constant"
+    noise_schedule: Annotated[str, name_in("osan.training.schedules:NOISE_SCHEDULES")] = "constant"
     noise_floor: float = Field(default=0.0, ge=0, le=1)
     normalize: bool = False
     bar: float = Field(default=0.0, ge=0, lt=1)
@@ -135,7 +126,7 @@ class SelectionSettings(Section):
     evaluation_noise_scale: float = Field(default=1.0, ge=0)
     samples: int = Field(default=5, ge=1, le=_MOST)
     combine: Literal["auto", "mean", "vote"] = "auto"
-    auxiliary: Annotated[str, name_in({"none": None, **AUXILIARY_LOSSES})] = "none"
+    auxiliary: Annotated[str, name_in("osan.selection.auxiliary:AUXILIARY_LOSSES", further=["none"])] = "none"
     auxiliary_weight: float = Field(default=0.1, ge=0)
     deleted: Deleted = "masked"
     whole_graph: bool = False
@@ -163,7 +154,8 @@ class SelectionSettings(Section):
         """The centrality that the weigher looks at, if any."""
         if self.weigher == "prior":
             return "centrality"
-        return self.weigher if self.weigher in CENTRALITIES else None
+        fixed = self.weigher in WEIGHERS and self.weigher not in ("learned", "random")
+        return self.weigher if fixed else None
 
     @property
     def learns(self) -> bool:
@@ -172,6 +164,8 @@ class SelectionSettings(Section):
             return False
         if self.weigher in WEIGHERS and self.weigher not in ("learned", "prior"):
             return False
+        from osan.selection.estimators import ESTIMATORS
+
         return bool(getattr(resolve(self.estimator, ESTIMATORS, "selection.estimator"), "learns", True))
 
 
@@ -188,13 +182,13 @@ class NetworkSettings(Section):
     does not see; ``dropout`` by default.
     """
 
-    architecture: Annotated[str, name_in({**ARCHITECTURES, CUSTOM: None})] = "osan"
-    like: Annotated[str | None, name_in(PAPER_NETWORKS, custom=False)] = None
+    architecture: Annotated[str, name_in("osan.nn.architectures:ARCHITECTURES", further=[CUSTOM])] = "osan"
+    like: Annotated[str | None, name_in("osan.nn.paper:PAPER_NETWORKS", custom=False)] = None
     as_in_code: bool = False
     width: int | None = Field(default=None, ge=1, le=_MOST)
     layers: int | None = Field(default=None, ge=1, le=1000)
-    conv: Annotated[str | None, name_in(LAYERS)] = None
-    readout: Annotated[str | None, name_in(POOLS)] = None
+    conv: Annotated[str | None, name_in("osan.nn.layers:LAYERS")] = None
+    readout: Annotated[str | None, name_in("osan.nn.pooling:POOLS")] = None
     between: int | None = Field(default=None, ge=0, le=1000)
     head: int | None = Field(default=None, ge=1, le=1000)
     dropout: float | None = Field(default=None, ge=0, lt=1)
@@ -235,12 +229,12 @@ class TrainingSettings(Section):
     epochs: int = Field(default=100, ge=1, le=10**9)
     min_epochs: int = Field(default=1, ge=1)
     patience: int | None = Field(default=None, ge=1)
-    optimizer: Annotated[str, name_in(OPTIMIZERS)] = "adam"
+    optimizer: Annotated[str, name_in("osan.training.optimizers:OPTIMIZERS")] = "adam"
     learning_rate: float = Field(default=1e-3, gt=0)
     upstream_learning_rate: float = Field(default=1e-3, ge=0)
     weight_decay: float | None = Field(default=None, ge=0)
     clip: float | None = Field(default=None, gt=0)
-    schedule: Annotated[str, name_in(SCHEDULES)] = "steps"
+    schedule: Annotated[str, name_in("osan.training.schedules:SCHEDULES")] = "steps"
     warmup: float = Field(default=0, ge=0)
     decay: float = Field(default=1.0, gt=0, le=1)
     milestones: list[int] = []

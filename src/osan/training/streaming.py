@@ -17,10 +17,10 @@ from typing import Any, BinaryIO
 
 from osan.data.custom.fragments import smiles_columns
 from osan.data.custom.rejected import rejected_text
-from osan.data.descriptors import table_columns
 from osan.data.formats.cells import csv_text
 from osan.data.formats.chunks import table_chunks
 from osan.data.formats.table import Table
+from osan.data.naming import table_columns
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
 from osan.locks import lock_file

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -14,10 +13,8 @@ from torch import Tensor
 
 from osan.data import Features, Normalization, Task, load, with_structure
 from osan.data.descriptors import num_scaled, statistics
-from osan.data.formats.table import has_column
-from osan.data.loading import content_of, find_path
 from osan.data.metrics import metric_words, metrics_for
-from osan.data.splits import FOLDS, num_folds
+from osan.data.naming import FOLDS, content_of, find_path, num_folds
 from osan.errors import OsanError
 from osan.training.scores import class_weights
 from osan.training.settings import CUSTOM, Settings
@@ -92,27 +89,6 @@ def fold_and_seed(settings: Settings) -> tuple[int | None, int]:
         return wanted.fold, wanted.seed
     folds = num_folds(wanted.split) or FOLDS
     return settings.seed % folds, settings.seed // folds
-
-
-def located(settings: Settings) -> Settings:
-    """The same settings with absolute paths of custom files.
-
-    Raises
-    ------
-    OsanError
-        If the dataset is neither a known name nor a file.
-    """
-    wanted, path = settings.data, find_path(settings.data.dataset)
-    if path is None:
-        return settings
-    changes = {"data.dataset": str(path.resolve())}
-    if wanted.labels is not None:
-        changes["data.labels"] = str(Path(wanted.labels).resolve())
-    split = wanted.split
-    # A column of the table takes precedence over a file of that name.
-    if split and os.path.isfile(split) and not (content_of(path) == "table" and has_column(path, split)):
-        changes["data.split"] = str(Path(split).resolve())
-    return settings.changed(changes)
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,14 @@ def tune(
                 raise OsanError(f"{folder} holds a search with other settings: {'; '.join(different[:5])}")
         write_settings(settings, folder / SETTINGS)
         task = load_task(settings, data, folder / "rejected.csv")
-        study = _study(optuna, folder, settings, task)
-        ended = _search(optuna, study, settings, task, folder, trials, seconds, progress)
+        try:
+            study = _study(optuna, folder, settings, task)
+            ended = _search(optuna, study, settings, task, folder, trials, seconds, progress)
+        except OSError as error:
+            raise OsanError(
+                f"{folder / JOURNAL} cannot be read or written: {error.strerror or error}; the same command "
+                "goes on"
+            ) from error
     if not ended:
         raise OsanError(
             "trials: expected at least one that ends, got none; give --time or --epochs that suffice"
@@ -117,8 +123,11 @@ def proposed(trial: Any, settings: Settings) -> Settings:
 def _study(optuna: Any, folder: Path, settings: Settings, task: Task) -> Any:
     """The search in a folder; trials that were killed will be repeated."""
     journal = optional("optuna.storages.journal", "tune", "tuning")
+    _drop_torn_line(folder / JOURNAL)
     try:
-        storage = optuna.storages.JournalStorage(journal.JournalFileBackend(str(folder / JOURNAL)))
+        storage = optuna.storages.JournalStorage(
+            journal.JournalFileBackend(str(folder / JOURNAL), lock_obj=_Locked())
+        )
         study = optuna.create_study(
             storage=storage,
             study_name="osan",
@@ -126,6 +135,8 @@ def _study(optuna: Any, folder: Path, settings: Settings, task: Task) -> Any:
             direction="minimize" if task.direction == "min" else "maximize",
         )
         known = study.get_trials()
+    except OSError:
+        raise
     except Exception as error:  # Optuna has no error of its own for this
         raise OsanError(f"{folder / JOURNAL}: expected the trials of a search, got a damaged file") from error
     # Another seed after each trial: the first proposals are random, and would be the same again.
@@ -138,6 +149,31 @@ def _study(optuna: Any, folder: Path, settings: Settings, task: Task) -> Any:
             if len(trial.params) == len(SPACE):
                 study.enqueue_trial(trial.params)
     return study
+
+
+class _Locked:
+    """A lock for Optuna that is held anyway: :func:`tune` locks the folder.
+
+    Optuna's own lock is a link that stays after a kill, and then lets the next search wait forever.
+    """
+
+    def acquire(self) -> bool:
+        """Nothing to wait for."""
+        return True
+
+    def release(self) -> None:
+        """Nothing to do."""
+
+
+def _drop_torn_line(path: Path) -> None:
+    """Cut off what a killed process, or one on a full disk, wrote of the last line."""
+    if not path.is_file():
+        return
+    with path.open("r+b") as stream:
+        content = stream.read()
+        whole = content.rfind(b"\n") + 1
+        if whole < len(content):
+            stream.truncate(whole)
 
 
 def _search(

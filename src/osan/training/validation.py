@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar, get_args
@@ -12,21 +12,36 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationError
 
 from osan.errors import OsanError
+from osan.parts import resolve
+from osan.words import PARTS
 
 Checked = TypeVar("Checked", bound=BaseModel)
 
 
-def name_in(table: Mapping[str, Any], custom: bool = True) -> AfterValidator:
-    """A validator of names: expects a key of ``table`` or, if ``custom``, also ``"module:name"``.
+def name_in(table: str | Sequence[str], custom: bool = True, further: Sequence[str] = ()) -> AfterValidator:
+    """A validator of names: expects one in a table or, if ``custom``, also ``"module:name"``.
 
-    A module is not imported yet.
+    Parameters
+    ----------
+    table
+        The names, or a key of :data:`osan.words.PARTS`. The table itself is imported only for a name that is
+        not among the known ones: it may have been added.
+    custom
+        Whether ``"module:name"`` is allowed, too. Such a module is not imported yet.
+    further
+        Further names.
     """
 
     def check(value: str | None) -> str | None:
-        if value is None or value in table or (custom and ":" in value):
+        known = [*further, *(PARTS[table] if isinstance(table, str) else table)]
+        if value is None or value in known or (custom and ":" in value):
             return value
-        allowed = [*map(repr, table), *(["'module:name'"] if custom else [])]
-        close = get_close_matches(value, table, n=1, cutoff=0.5)
+        if isinstance(table, str):
+            known = [*further, *resolve(table, {}, "table")]
+            if value in known:
+                return value
+        allowed = [*map(repr, known), *(["'module:name'"] if custom else [])]
+        close = get_close_matches(value, known, n=1, cutoff=0.5)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"expected {', '.join(allowed[:-1])} or {allowed[-1]}, got {value!r}{hint}")
 

@@ -51,6 +51,20 @@ def test_jobs_come_in_the_order_of_the_plan_and_once(tmp_path):
     assert (len(again), done) == (6, 1)
 
 
+def test_some_runs_and_seeds_of_a_plan(tmp_path):
+    groups, runs = read_plan(written(tmp_path, PLAN)), tmp_path / "runs"
+    jobs, _ = plan_jobs(groups, runs, "exp/*", [1, 2, 4])
+    assert [str(job) for job in jobs] == [
+        "exp/gin/baseline seed 1",
+        "exp/gin/imle/delete-1-edge/x3 seed 1",
+        "exp/gin/baseline seed 2",
+    ]
+    with pytest.raises(OsanError, match=r"^only: expected the name of a run in the plan, .*, got 'qm9'$"):
+        plan_jobs(groups, runs, "qm9")
+    with pytest.raises(OsanError, match=r"^seeds: expected some that the plan has for runs named 'zinc'"):
+        plan_jobs(groups, runs, "zinc", [0])
+
+
 def test_every_recipe_is_found_by_its_key_and_by_its_parts(monkeypatch):
     known = dict(recipes())
     assert all(settings_named(key) == recipe.settings for key, recipe in known.items())

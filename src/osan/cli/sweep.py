@@ -23,9 +23,9 @@ def sweep(
         typer.Argument(help="Table of the paper (t_mol, exp, 6, ...), 'all', or a plan (TOML or YAML file)."),
     ],
     seeds: Annotated[
-        str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper).")
+        str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper or the plan).")
     ] = None,
-    only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
+    only: Annotated[str | None, typer.Option(help="Only runs whose name matches, e.g. '*imle*'.")] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of parallel runs (default: one per processor).")
     ] = None,
@@ -82,13 +82,11 @@ def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tupl
     """The missing jobs, and the number of finished ones."""
     from osan.experiments import find_recipes, missing_jobs, parse_seeds, plan_jobs, read_plan
 
-    if table.endswith((".toml", ".yaml", ".yml")):
-        if seeds is not None or only is not None:
-            raise OsanError(f"--seeds, --only: expected a table, got {table}, which has its seeds and runs")
-        return plan_jobs(read_plan(Path(table)), runs)
     with flag("only", "--only"), flag("seeds", "--seeds"):
-        recipes = find_recipes(table, only)
         wanted = None if seeds is None else parse_seeds(seeds)
+        if table.endswith((".toml", ".yaml", ".yml")):
+            return plan_jobs(read_plan(Path(table)), runs, only, wanted)
+        recipes = find_recipes(table, only)
     settings = [recipe.settings for recipe in recipes]
     if wanted is not None:
         todo = missing_jobs(settings, wanted, runs)

@@ -69,6 +69,15 @@ def recipe(key: str) -> Recipe:
     return known[key]
 
 
+def matches(name: str, pattern: str | None) -> bool:
+    """Whether a run has a name like ``*imle*``, or one that contains the pattern; any, without a pattern.
+
+    >>> matches("exp/gin/imle", "exp/*"), matches("exp/gin/imle", "imle"), matches("exp/gin/imle", "zinc")
+    (True, True, False)
+    """
+    return pattern is None or fnmatchcase(name, pattern) or pattern in name
+
+
 def find_recipes(table: str, only: str | None = None) -> list[Recipe]:
     """The recipes of a table (``"all"``: of every table) whose keys match the pattern ``only``.
 
@@ -77,9 +86,7 @@ def find_recipes(table: str, only: str | None = None) -> list[Recipe]:
     """
     label = None if table == "all" else table_name(table)
     out = [r for r in recipes().values() if label is None or any(row.table == label for row in r.rows)]
-    if only is None:
-        return out
-    matching = [r for r in out if fnmatchcase(r.key, only) or only in r.key]
+    matching = [r for r in out if matches(r.key, only)]
     if not matching:
         raise OsanError(
             f"only: expected a pattern that matches one of {len(out)} recipes, such as {out[0].key!r}, "

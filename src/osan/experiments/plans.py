@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from osan.errors import OsanError
+from osan.experiments.catalog import matches
 from osan.experiments.protocols import settings_named
 from osan.experiments.sweep import missing_jobs, parse_seeds
 from osan.training.jobs import Job
@@ -68,13 +70,31 @@ def read_plan(path: Path) -> list[PlanGroup]:
     return groups
 
 
-def plan_jobs(groups: list[PlanGroup], runs: Path) -> tuple[list[Job], int]:
-    """The unfinished jobs of all groups, in order and each once, and the number of finished ones."""
+def plan_jobs(
+    groups: list[PlanGroup], runs: Path, only: str | None = None, seeds_only: Sequence[int] | None = None
+) -> tuple[list[Job], int]:
+    """The unfinished jobs of all groups, in order and each once, and the number of finished ones.
+
+    Only runs whose name matches the pattern ``only``, and only those seeds of the plan that are among
+    ``seeds_only``.
+
+    Raises
+    ------
+    OsanError
+        If no run matches.
+    """
     missing: dict[Path, Job] = {}
     every: set[tuple[str, int]] = set()
     for group in groups:
-        settings, seeds = group.settings(), parse_seeds(group.seeds)
+        settings = [each for each in group.settings() if matches(each.name, only)]
+        seeds = [s for s in parse_seeds(group.seeds) if seeds_only is None or s in seeds_only]
         every.update((each.name, seed) for each in settings for seed in seeds)
         for job in missing_jobs(settings, seeds, runs):
             missing.setdefault(job.folder, job)
+    if not every and groups:
+        raise OsanError(
+            f"only: expected the name of a run in the plan, or a pattern as '*imle*', got {only!r}"
+            if seeds_only is None
+            else f"seeds: expected some that the plan has for runs named {only or '*'!r}, got none of them"
+        )
     return list(missing.values()), len(every) - len(missing)

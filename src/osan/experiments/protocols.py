@@ -285,8 +285,9 @@ def default_settings(path: str, graphs: int | None = None, *, molecules: bool | 
             "data.encodings": [],
             "data.descriptors": ["rdkit2d", "morgan"],
             "network.readout": "mean",
+            "network.descriptor_dropout": 0.5,
+            "network.blend": "gaussian-process",
         }
-        changes["network.descriptor_dropout"] = 0.5
     return settings.changed(changes)
 
 

@@ -24,6 +24,7 @@ from osan.nn.dss import SharingStack, dss_network
 from osan.nn.encoders import Categorical, Constant, Numerical
 from osan.nn.explainer import Explainable, SelectionExplainer
 from osan.nn.fixed_bags import FixedBags, brings_bags, remember
+from osan.nn.gaussian_process import GaussianProcess
 from osan.nn.layers import LAYERS, make_layer
 from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork, ego_network
@@ -56,6 +57,7 @@ __all__ = [
     "Encoding",
     "Explainable",
     "FixedBags",
+    "GaussianProcess",
     "InitialFeatures",
     "Normalized",
     "Numerical",

@@ -20,6 +20,7 @@ from osan.nn.admission import LearnedAdmission
 from osan.nn.atomic import InitialFeatures
 from osan.nn.class_cache import ClassCache
 from osan.nn.encoders import as_encoder
+from osan.nn.gaussian_process import GaussianProcess
 from osan.nn.learned import learned_layers, run_learned
 from osan.nn.mlp import MLP
 from osan.nn.norm import Activation
@@ -87,6 +88,11 @@ class OSAN(Module):
     alongside
         From a batch to rows that the head sees beside the pooled ones, one per graph or per vertex.
 
+    Attributes
+    ----------
+    process
+        A :class:`~osan.nn.GaussianProcess` that predictions are blended with; ``None`` at first.
+
     Examples
     --------
     >>> from osan import bags
@@ -127,6 +133,7 @@ class OSAN(Module):
         self.outer = outer
         self.alongside = alongside
         self.head = head
+        self.process: GaussianProcess | None = None
         self.admission: Any = admission
         self.sharing: Sharing = "auto"
 
@@ -137,7 +144,7 @@ class OSAN(Module):
 
     def forward(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """Predictions, shape ``[graphs, out]`` or ``[vertices, out]``."""
-        return self.head(self.embed(batch, bag))
+        return self._predicted(batch, self.embed(batch, bag))
 
     def embed(self, batch: Data, bag: SubgraphBag) -> Tensor:
         """What the head sees: one row per graph, or per vertex."""
@@ -186,7 +193,8 @@ class OSAN(Module):
         shared = self._shared(batch, bag)
         if shared is None and not small(bag):
             return None  # one after another, which takes less memory
-        return tuple(map(self.head, self._alongside(batch, self._embed_samples(batch, bag, shared, samples))))
+        rows = self._alongside(batch, self._embed_samples(batch, bag, shared, samples))
+        return tuple(self._predicted(batch, each) for each in rows)
 
     @property
     def keeps_apart(self) -> bool:
@@ -203,7 +211,11 @@ class OSAN(Module):
         out = rows.run(self.initial, self.stack, batch, self.inner, self.phi)
         if self.outer is not None:
             out = self.outer(out, rows.graph, batch.num_graphs)
-        return self.head(self._alongside(batch, [out])[0])
+        return self._predicted(batch, self._alongside(batch, [out])[0])
+
+    def _predicted(self, batch: Data, rows: Tensor) -> Tensor:
+        out = self.head(rows)
+        return out if self.process is None else self.process.blend(batch, out)
 
     def _alongside(self, batch: Data, rows: list[Tensor]) -> list[Tensor]:
         if self.alongside is None:

@@ -57,6 +57,8 @@ class Result:
     ``scores`` are those of the whole, ``epochs`` and ``best_epoch`` the largest of all members, ``seconds``
     their sum. ``intervals`` says how often conformal intervals, or sets of classes, hold the truth on the
     test split, see :func:`~osan.training.calibration.coverage`; ``None`` if samples vote.
+    ``share`` is that of the network if it is blended with a Gaussian process; ``value``, ``scores`` and
+    ``validation`` are then those of the blend.
     """
 
     key: str
@@ -75,6 +77,7 @@ class Result:
     separate: float | None = None
     members: list[float] | None = None
     intervals: dict[str, float | None] | None = None
+    share: float | None = None
 
     def _repr_html_(self) -> str:
         facts = f"{self.key}, seed {self.seed}: epoch {self.best_epoch + 1} of {self.epochs}"

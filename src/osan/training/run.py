@@ -14,7 +14,9 @@ from osan.data import Task
 from osan.errors import OsanError, Unfinished, one_line
 from osan.locks import locked
 from osan.training import folder as files
+from osan.training.blending import add_process, blend, check_blend, share_of
 from osan.training.build import build
+from osan.training.evaluation import predict
 from osan.training.fit import Fitted, fit, named_parts
 from osan.training.folder import Result, read_result, settings_of
 from osan.training.members import Ensemble, Predictor
@@ -22,6 +24,7 @@ from osan.training.memory import too_large
 from osan.training.models import CustomModel
 from osan.training.module import Learner
 from osan.training.outcome import write_outcome
+from osan.training.scores import score
 from osan.training.settings import CUSTOM, Settings
 from osan.training.settings_files import write_settings
 from osan.training.stored import load_weights, read_info, write_model
@@ -132,6 +135,7 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
             f"{folder / files.MODEL} describes a network that cannot be built ({one_line(error)}); the file "
             "is damaged, or a custom part fails"
         ) from error
+    add_process(learner.model, settings, info)
     load_weights(folder, learner.model)
     return learner.eval(), settings, info
 
@@ -228,6 +232,7 @@ def _train(
     info = TaskInfo.of(task, settings)
     torch.manual_seed(settings.seed)
     learner = Learner(_model(settings, info, model), settings, info)
+    check_blend(learner.model, settings, info)
     # A custom model has parts that no setting names.
     with naming_settings() if model is None else contextlib.nullcontext():
         fitted = fit(learner, task, folder, resume=resume, progress=progress)
@@ -244,16 +249,23 @@ def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:
     """Score the test split and write what a finished run has; the result comes last."""
     info, settings, best, history = learner.info, learner.settings, fitted.best, fitted.history
     learner.model.load_state_dict(best.weights)
-    write_model(folder, best.weights, info, settings.network.architecture == CUSTOM)
+    weights, validation = best.weights, best.value
+    if info.points:
+        blend(learner, task)
+        weights = {name: tensor.cpu() for name, tensor in learner.model.state_dict().items()}
+        together = predict(learner, task.val, settings.training.batch_size)
+        validation = float(score(together, task.val.y, info.kind, info.metric))
+    write_model(folder, weights, info, settings.network.architecture == CUSTOM)
     write_outcome(
         learner,
         task,
         folder,
-        validation=best.value,
+        validation=validation,
         epochs=len(history.rows),
         best_epoch=best.epoch,
         seconds=round(history.seconds, 3),
         best_test=history.best_test(info.direction),
+        share=share_of(learner.model),
     )
 
 

@@ -179,7 +179,8 @@ class NetworkSettings(Section):
     of the architecture if it has defaults, otherwise width 64 and 4 layers; the rest is GINE (GIN if edges
     have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
     :func:`~osan.training.run.train`. ``descriptor_dropout`` is the share of descriptors that a training step
-    does not see; ``dropout`` by default.
+    does not see; ``dropout`` by default. ``blend`` averages predictions with those of a Gaussian process on
+    the descriptors, if there are some; see :class:`osan.nn.GaussianProcess`.
     """
 
     architecture: Annotated[str, name_in("osan.nn.architectures:ARCHITECTURES", further=[CUSTOM])] = "osan"
@@ -193,6 +194,7 @@ class NetworkSettings(Section):
     head: int | None = Field(default=None, ge=1, le=1000)
     dropout: float | None = Field(default=None, ge=0, lt=1)
     descriptor_dropout: float | None = Field(default=None, ge=0, lt=1)
+    blend: Literal["gaussian-process"] | None = None
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"

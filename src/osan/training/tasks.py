@@ -16,6 +16,7 @@ from osan.data.descriptors import num_scaled, statistics
 from osan.data.metrics import metric_words, metrics_for
 from osan.data.naming import FOLDS, content_of, find_path, num_folds
 from osan.errors import OsanError
+from osan.nn.gaussian_process import MOST_POINTS
 from osan.training.scores import class_weights
 from osan.training.settings import CUSTOM, Settings
 from osan.words import Kind
@@ -99,6 +100,7 @@ class TaskInfo:
     vertices of any graph; ``mean`` and ``std`` are empty if targets are not normalized, ``classes`` if they
     have no names. ``descriptors`` is their number of columns, of which the first have ``descriptor_mean`` and
     ``descriptor_std``. ``balance`` holds the weights of classes, empty if they do not count alike.
+    ``points`` is the number of training graphs in the Gaussian process that the network is blended with.
     ``fingerprint`` identifies the training data, ``alphabets`` maps codes to labels of a
     file of graphs, ``split`` describes how the graphs were split.
     """
@@ -123,6 +125,7 @@ class TaskInfo:
     descriptor_mean: tuple[float, ...] = ()
     descriptor_std: tuple[float, ...] = ()
     balance: tuple[float, ...] = ()
+    points: int = 0
 
     @classmethod
     def of(cls, task: Task, settings: Settings) -> TaskInfo:
@@ -157,6 +160,7 @@ class TaskInfo:
             descriptor_mean=center,
             descriptor_std=spread,
             balance=_balance(task) if settings.training.balance else (),
+            points=min(len(task.train), MOST_POINTS) if settings.network.blend and numbers.size(1) else 0,
         )
 
     @property

@@ -221,6 +221,8 @@ def _report(result: Result, folder: Path, as_json: bool) -> None:
     how = f"in epoch {result.best_epoch + 1} of {result.epochs}"
     if result.members is not None:
         how = f"with {len(result.members)} members, alone {fmean(result.members):.4f} on average on test"
+    elif result.share is not None:
+        how += f", {result.share:.0%} network and {1 - result.share:.0%} Gaussian process"
     typer.echo(
         f"test {result.metric} {result.value:.4f} (validation {result.validation:.4f} {how}); "
         f"run folder {quote(str(folder))}"

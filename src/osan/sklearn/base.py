@@ -26,6 +26,7 @@ from osan.experiments import default_settings
 from osan.files import made_whole
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.training import load_predictor, train
+from osan.training.blending import add_process
 from osan.training.build import build
 from osan.training.evaluation import predict
 from osan.training.folder import SETTINGS, model_folders, read_json, write_json
@@ -107,6 +108,7 @@ class Estimator(BaseEstimator):
             learners = []
             for own, info, weights in members:
                 learner = Learner(build(own, info), own, info)
+                add_process(learner.model, own, info)
                 learner.model.load_state_dict(weights)
                 learners.append(learner.eval())
             self.learner_ = learners[0] if settings.ensemble == 1 else Ensemble(tuple(learners), settings)

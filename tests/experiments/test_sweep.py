@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forked import ForkedRun
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -156,7 +157,9 @@ def run_until(jobs, epochs):
                 return
 
 
-def test_interrupted_killed_and_continued_to_the_same_result(swept, tmp_path):
+def test_interrupted_killed_and_continued_to_the_same_result(swept, tmp_path, monkeypatch):
+    """As if nothing had happened, and as in a process that was not forked."""
+    monkeypatch.setattr("osan.training.jobs.start", ForkedRun)
     _, settings, (_, reference), _ = swept
     jobs = missing_jobs(settings[1:], [0], tmp_path)
     folder = jobs[0].folder

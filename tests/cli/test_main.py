@@ -21,7 +21,7 @@ STORED = Path(__file__).parents[1] / "training" / "stored_runs"
 def python(*words, **options):
     """Run Python with one thread, for which loops are compiled in other tests anyway."""
     command, environment = [sys.executable, *words], {**os.environ, "NUMBA_NUM_THREADS": "1"}
-    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=300, env=environment, **options)
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=900, env=environment, **options)
 
 
 # Imports once, then forks a process for every command, which exits as any other does.
@@ -114,7 +114,7 @@ for words in {LIGHT + lists!r}:
     heavy = {{"torch", "numba", "scipy", "networkx", "lightning", "matplotlib", "pandas", "rdkit"}}
     assert not heavy & set(sys.modules), (words, heavy & set(sys.modules))
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=300)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=900)
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     assert python("-m", "osan", "--help", stdout=subprocess.DEVNULL).returncode == 0
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 1
@@ -165,7 +165,7 @@ sys.meta_path.insert(0, Finder())
 from osan.__main__ import main
 main()
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=900)
     assert (done.returncode, done.stderr) == (code, f"osan: {word}\n")
 
 

@@ -172,7 +172,7 @@ def test_killed_and_resumed_in_parallel_to_the_same_result(
         target=train, args=(settings, folder), kwargs={"progress": False, "processes": 2}
     )
     whole.start()
-    end = time.monotonic() + 240
+    end = time.monotonic() + 600
     job = Job(settings, folder / "member-1")
     while epochs_done(job) < 1 and whole.is_alive() and time.monotonic() < end:
         time.sleep(0.01)

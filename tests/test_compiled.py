@@ -16,7 +16,7 @@ def run(code, **environment):
         [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=1800,  # compiling takes a minute of processor time
         env={**os.environ, **environment},
     )
 
@@ -55,7 +55,7 @@ FORKED = """
     sys.modules["osan.wl.refine"].SMALL = 0
     here = [separates(seed) for seed in range(2)]
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        there = pool.map_async(separates, range(2)).get(timeout=120)
+        there = pool.map_async(separates, range(2)).get(timeout=900)
     assert here == there
     print("done")
 """

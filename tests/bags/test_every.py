@@ -280,10 +280,10 @@ def test_unknown_words_are_named(odd_batch):
 )
 def test_bags_that_do_not_fit_are_refused_beforehand(make, message):
     graphs = [Data(num_nodes=n, edge_index=torch.combinations(torch.arange(n)).T) for n in (50, 3)]
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(TooLarge, match=message):
         make(Batch.from_data_list(graphs))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3, 6])

@@ -150,7 +150,7 @@ def test_nearly_all_subgraphs_are_drawn_without_waiting_for_the_last():
     for m, expected in ((3000, 2016), (2015, 2015), (1008, 1008)):
         start = time.process_time()
         rows = bags.random_subsets(graph, 2, m, generator=seeded(), distinct=True).tuples.tolist()
-        assert time.process_time() - start < 1
+        assert time.process_time() - start < 3
         assert len(set(map(tuple, rows))) == len(rows) == expected
         assert set(map(tuple, rows)) <= set(itertools.combinations(range(64), 2))
 

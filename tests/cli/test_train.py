@@ -376,7 +376,7 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        until = time.monotonic() + 120
+        until = time.monotonic() + 600
         folder = tmp_path / "runs" / "long" / "seed-0"
         while not (folder / "checkpoint.ckpt").exists() and time.monotonic() < until:
             time.sleep(0.01)

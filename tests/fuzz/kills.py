@@ -67,13 +67,13 @@ def main() -> int:
         calls.append(len(layer.names))
         expected.append(outcome(place / f"whole{i}"))
     print(f"system calls that write, per run: {calls}", flush=True)
-    # The way comes last in the order, or a step of two would leave one of them out.
+    # Taken evenly from the whole list, so that the last calls and the last way are among them, too.
     ways = ("kill", "tear") if asked.way is None else (asked.way,)
     points = [(i, at, way) for way in ways for at in range(max(calls)) for i in range(len(runs))]
     points = [point for point in points if point[1] < calls[point[0]]]
-    step = max(1, len(points) // asked.count)
+    count = min(asked.count, len(points))
     same = done = 0
-    for i, at, way in points[::step][: asked.count]:
+    for i, at, way in (points[number * len(points) // count] for number in range(count)):
         if time.monotonic() - begin > asked.seconds:
             break
         folder = place / "run"

@@ -353,7 +353,7 @@ def test_graph6_collections(osan_data):
     for file, count, n in [("graph8c/graph8c.g6", 11117, 8), ("SR/sr351668.g6", 3854, 35)]:
         start = time.process_time()
         graphs = read_graphs(osan_data / file)
-        assert time.process_time() - start < 1.5
+        assert time.process_time() - start < 4
         assert len(graphs) == count
         assert {g.num_vertices for g in graphs} == {n}
         lines = (osan_data / file).read_bytes().split()

@@ -13,6 +13,7 @@ from statistics import fmean, pvariance
 
 import pytest
 import torch
+from forked import ForkedRun
 from typer.testing import CliRunner
 
 from osan.cli import app
@@ -163,14 +164,15 @@ def test_what_ensembles_do_not_take(settings: Settings, pair: Path, tmp_path: Pa
 
 
 def test_killed_and_resumed_in_parallel_to_the_same_result(
-    settings: Settings, pair: Path, tmp_path: Path
+    settings: Settings, pair: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("osan.training.jobs.start", ForkedRun)
     folder = tmp_path / "run"
     whole = multiprocessing.get_context("fork").Process(
         target=train, args=(settings, folder), kwargs={"progress": False, "processes": 2}
     )
     whole.start()
-    end = time.monotonic() + 240
+    end = time.monotonic() + 600
     job = Job(settings, folder / "member-1")
     while epochs_done(job) < 1 and whole.is_alive() and time.monotonic() < end:
         time.sleep(0.01)

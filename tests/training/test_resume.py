@@ -76,7 +76,7 @@ def whole(tmp_path_factory, small, start):
 
 def wait_for(path, newer=0):
     """Wait until a file appears or is replaced."""
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while not (path.exists() and path.stat().st_mtime_ns > newer):
         assert time.monotonic() < until, f"{path} did not appear"
         time.sleep(0.002)

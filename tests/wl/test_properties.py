@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 
 import networkx as nx
@@ -118,6 +119,7 @@ def test_inclusions(weaker, stronger):
     assert separates_more(small_and_hard(), weaker, stronger) == 0
 
 
+@cache
 def small_and_hard() -> list[Graph]:
     rng = np.random.default_rng(5)
     atlas = [from_networkx(g) for g in nx.graph_atlas_g() if 4 <= len(g) <= 6]

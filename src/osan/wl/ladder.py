@@ -11,6 +11,7 @@ import numpy as np
 from osan.errors import OsanError
 from osan.graphs import GraphLike, Pair, as_graph
 from osan.wl.attempt import attempt
+from osan.wl.encode import Colors
 from osan.wl.refine import distinguishes, refine
 from osan.wl.settings import WLTest
 
@@ -144,8 +145,17 @@ def separates_more(
     graphs: Sequence[GraphLike], one: WLTest, other: WLTest, *, max_memory: int | None = None
 ) -> int:
     """How many pairs of the given graphs ``one`` separates although ``other`` does not."""
-    colors = refine(graphs, one, max_memory=max_memory).graph_colors.astype(np.int64)
-    coarse = refine(graphs, other, max_memory=max_memory).graph_colors.astype(np.int64)
-    both = np.unique(np.stack((coarse, colors)), axis=1, return_counts=True)[1]
+    fine, coarse = (refine(graphs, test, max_memory=max_memory).graph_colors for test in (one, other))
+    return split_pairs(fine, coarse)
+
+
+def split_pairs(fine: Colors, coarse: Colors) -> int:
+    """How many pairs of places have different ``fine`` colors although their ``coarse`` ones are equal.
+
+    >>> split_pairs(np.array([0, 1, 1, 2]), np.array([0, 0, 0, 1]))
+    2
+    """
+    coarse, fine = coarse.astype(np.int64), fine.astype(np.int64)
+    both = np.unique(np.stack((coarse, fine)), axis=1, return_counts=True)[1]
     alone = np.bincount(coarse)
     return int((alone * (alone - 1) // 2).sum() - (both * (both - 1) // 2).sum())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from osan.graphs import cfi_pair, cycle_pair, fuerer_grid_pair, icosahedral_pair
-from osan.wl.ladder import separates_more
 from osan.wl.refine import distinguishes
 from osan.wl.settings import WLTest
 from osan.wl.theory.check import Check
@@ -19,8 +18,8 @@ def bound_checks() -> Iterator[Check]:
         "all graphs with up to 7 vertices and hard pairs",
         True,
         lambda limit: (
-            separates_more(collection(), WLTest("oswl", 0), WLTest("wl"), max_memory=limit) == 0
-            and separates_more(collection(), WLTest("wl"), WLTest("oswl", 0), max_memory=limit) == 0
+            collection().more(WLTest("oswl", 0), WLTest("wl"), limit) == 0
+            and collection().more(WLTest("wl"), WLTest("oswl", 0), limit) == 0
         ),
     )
     for k in (1, 2):

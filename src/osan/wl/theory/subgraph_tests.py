@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from osan.graphs import Graph, cycle_pair, fuerer_graph
-from osan.wl.ladder import separates_more
+from osan.graphs import cycle_pair, fuerer_graph
 from osan.wl.settings import WLTest
 from osan.wl.theory.check import Check
-from osan.wl.theory.compare import GraphPair, collection, sometimes_more
+from osan.wl.theory.compare import Compared, GraphPair, collection, sometimes_more
 
 PLACE = "(beyond the paper)"
 
@@ -104,14 +103,14 @@ ALIKE = [
 
 
 @cache
-def graphs_to_compare() -> list[Graph]:
+def graphs_to_compare() -> Compared:
     """All graphs with up to six vertices and all witness pairs."""
     pairs = [witness_pair(name) for name in BASES]
-    return [*collection(6), *(graph for pair in pairs for graph in pair)]
+    return Compared([*collection(6).graphs, *(graph for pair in pairs for graph in pair)])
 
 
 def _no_more(one: WLTest, other: WLTest) -> Callable[[int | None], bool]:
-    return lambda limit: separates_more(graphs_to_compare(), one, other, max_memory=limit) == 0
+    return lambda limit: graphs_to_compare().more(one, other, limit) == 0
 
 
 def subgraph_test_checks() -> Iterator[Check]:

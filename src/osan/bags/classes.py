@@ -253,7 +253,10 @@ def numbered(rows: Tensor) -> tuple[Colors, npt.NDArray[np.int64]]:
     >>> numbered(torch.tensor([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]]))
     (array([0, 1, 0], dtype=int32), array([0, 1]))
     """
-    return signatures.number_rows(words_of(rows), signatures.HASH_MASK)
+    words = words_of(rows)
+    if words.shape[1] == 1 and words.size and words.min() >= 0 and words.max() <= words.size:
+        return signatures.number_small(words[:, 0], int(words.max()))
+    return signatures.number_rows(words, signatures.HASH_MASK)
 
 
 def words_of(rows: Tensor) -> npt.NDArray[np.int64]:

@@ -75,6 +75,26 @@ def number_rows(rows, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
+def number_small(values, most):  # type: ignore[no-untyped-def]
+    """The same as :func:`number_rows` for one column of numbers from 0 to ``most``, by a table of them.
+
+    >>> number_small(np.array([7, 1, 7]), 7)
+    (array([0, 1, 0], dtype=int32), array([0, 1]))
+    """
+    table = np.full(most + 1, -1, np.int32)
+    ids, first = np.empty(values.shape[0], np.int32), np.empty(values.shape[0], np.int64)
+    count = 0
+    for i in range(values.shape[0]):
+        number = table[values[i]]
+        if number < 0:
+            number = count
+            table[values[i]], first[count] = count, i
+            count += 1
+        ids[i] = number
+    return ids, first[:count].copy()
+
+
+@njit(nogil=True)
 def by_group(group, size):  # type: ignore[no-untyped-def]
     """Where the entries of each group begin once they are sorted by group, and their order then.
 

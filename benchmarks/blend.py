@@ -30,7 +30,6 @@ SPLITS = (
     "molesol:scaffold",
     "molfreesolv:random-1",
     "molesol:random-0",
-    "molbace:scaffold",
     "molbace:random-0",
     "clintox:random-0",
     "molbbbp:random-0",

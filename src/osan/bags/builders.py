@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.bags import kernels
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import edge_position_of, full_bag, induced_bag, vertex_shift, with_whole_graph
 from osan.bags.edges import undirected_edges
@@ -44,10 +45,13 @@ def vertex_bag(
         Whether to rank the copies by the place of their vertex in the row.
     """
     check_operation(operation, deleted)
-    flat = rows.flatten()
-    present = (flat >= 0).nonzero().flatten()
-    subgraph, vertex = present // max(rows.size(1), 1), flat.index_select(0, present)
-    bag = _operate(layout, graph, subgraph, vertex, operation, deleted, rows)
+    if operation == "delete" and deleted == "masked" and layout.device.type == "cpu":
+        bag = _without_vertices(layout, graph, rows)
+    else:
+        flat = rows.flatten()
+        present = (flat >= 0).nonzero().flatten()
+        subgraph, vertex = present // max(rows.size(1), 1), flat.index_select(0, present)
+        bag = _operate(layout, graph, subgraph, vertex, operation, deleted, rows)
     if ordered:
         bag = replace(bag, rank=_first_rank(bag, rows))
     return with_whole_graph(bag, layout) if whole_graph else bag
@@ -128,6 +132,17 @@ def _first_rank(bag: SubgraphBag, rows: Tensor) -> Tensor:
         return torch.zeros_like(bag.vertex)
     same = rows[bag.subgraph] == bag.vertex[:, None]
     return torch.where(same.any(dim=1), same.int().argmax(dim=1) + 1, 0)
+
+
+@torch.compiler.disable
+def _without_vertices(layout: Layout, graph: Tensor, rows: Tensor) -> SubgraphBag:
+    """The subgraphs that miss the vertices of their rows, in one pass on the CPU."""
+    names = ("sizes", "first", "edge_sizes", "edge_first", "order", "ends")
+    arrays = [getattr(layout, name).numpy() for name in names]
+    found = kernels.without_vertices(*arrays, graph.numpy(), rows.numpy())
+    vertex, subgraph, edge_index, edge = map(torch.from_numpy, found)
+    numbers = (layout.num_vertices, layout.num_edges, layout.num_graphs)
+    return SubgraphBag(vertex, subgraph, edge_index, edge, graph, *numbers, tuples=rows)
 
 
 def _operate(

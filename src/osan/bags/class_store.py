@@ -203,11 +203,13 @@ def _numbered(layers: list[ClassLayer], maps: list[Small]) -> tuple[list[Small],
     sizes = [np.bincount(layer.edge_index[1].numpy(), minlength=layer.row.numel()) for layer in layers]
     ptr = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
     codes = int(code.max(initial=0)) + 1
-    found = signatures.number_signatures(row, ptr, color, _LONG, code, codes, signatures.HASH_MASK)
-    ids, first, _, start, colors, _, sent = found
+    found = signatures.number_signatures(
+        row, ptr, color, _LONG, code, codes, signatures.HASH_MASK, *signatures.UNKNOWN
+    )
+    ids, first, _, start, ends, sent = found
     maps = np.split(ids, np.cumsum([layer.row.numel() for layer in layers])[:-1])
     kept = sent.astype(np.int32) if codes > 1 else _NONE
-    return maps, _Table(row[first], start, colors.astype(np.int32), kept)
+    return maps, _Table(row[first], start, ends[0].astype(np.int32), kept)
 
 
 _LONG: Any = np.empty(0, np.int64)
@@ -236,10 +238,12 @@ def _kinds(parts: list[Chunk], maps: list[Small]) -> tuple[_Lists, Ints, Small]:
     )
     sizes = [np.bincount(part.groups.kind.numpy(), minlength=part.groups.num_kinds) for part in parts]
     ptr = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
-    found = signatures.number_signatures(_NONE, ptr, color, _LONG, _NONE, 1, signatures.HASH_MASK)
-    ids, _, _, start, member, _, _ = found
+    found = signatures.number_signatures(
+        _NONE, ptr, color, _LONG, _NONE, 1, signatures.HASH_MASK, *signatures.UNKNOWN
+    )
+    ids, _, _, start, ends, _ = found
     numbers = np.split(ids, np.cumsum([part.groups.num_kinds for part in parts])[:-1])
     of = np.concatenate([known[part.groups.of.numpy()] for part, known in zip(parts, numbers, strict=True)])
     each = [np.bincount(part.group_graph.numpy(), minlength=part.num_graphs) for part in parts]
     lists = _Lists(np.concatenate(([0], np.cumsum(np.concatenate(each)))), of, np.ones(len(of), np.int32))
-    return lists, start, member.astype(np.int32)
+    return lists, start, ends[0].astype(np.int32)

@@ -20,6 +20,8 @@ from osan.words import Neighborhood
 Colors = npt.NDArray[np.int32]
 _NONE: Any = np.empty(0, np.int32)
 _NOWHERE: Any = np.empty(0, np.int64)
+# With fewer copies of each vertex than this, it does not pay to look for those that see the same.
+REPEATED = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +120,12 @@ class Classes:
         if keep is not None:
             index, of = index[keep], of[keep.numpy()]
         ptr, order = signatures.by_group(index.numpy(), size)
-        found = signatures.number_signatures(_NONE, ptr, of, order, _NONE, 1, signatures.HASH_MASK)
-        ids, first, _, _, member, kind, _ = found
-        return Groups(_long(ids), torch.from_numpy(member), torch.from_numpy(kind), len(first))
+        found = signatures.number_signatures(
+            _NONE, ptr, of, order, _NONE, 1, signatures.HASH_MASK, *signatures.UNKNOWN
+        )
+        ids, first, _, _, ends, _ = found
+        member, kind = torch.from_numpy(ends)
+        return Groups(_long(ids), member, kind, len(first))
 
 
 @torch.compiler.disable
@@ -187,32 +192,47 @@ def share(
     source = bag.edge_index[0].numpy()
     if order.size:
         source, codes = source[order], codes[order] if codes.size else codes
-    subgraph = bag.subgraph.numpy()
-    subgraph_ptr, by_subgraph = signatures.by_group(subgraph, bag.num_subgraphs)
+    subgraph, vertex = bag.subgraph.numpy(), bag.vertex.numpy()
     before = Classes(torch.from_numpy(first), torch.from_numpy(np.bincount(colors)), (), _long(_NONE))
     done: list[ClassLayer] = []
     rows, mask = 0, signatures.HASH_MASK
+    around_copy, known = None, signatures.UNKNOWN
+    if REPEATED * bag.num_vertices < bag.num_copies and "all" not in around:
+        around_copy, alike = signatures.seen_alike(vertex, bag.num_vertices, colors, ptr, source, codes)
+        known = (alike, vertex, bag.num_vertices)
     for i, where in enumerate(around):
         if where == "edges":
-            found = signatures.number_signatures(colors, ptr, colors, source, codes, num_codes, mask)
-            row, group, num_groups, members = colors[found[1]], None, 0, None
+            if around_copy is not None:
+                known = (signatures.spread(around_copy, known[0], ptr, source), *known[1:])
+            found = signatures.number_signatures(colors, ptr, colors, source, codes, num_codes, mask, *known)
+            group, num_groups, members, ends, sent = None, 0, None, found[4], found[5]
         else:
-            inside = signatures.number_signatures(_NONE, subgraph_ptr, colors, by_subgraph, _NONE, 1, mask)
+            subgraph_ptr, by_subgraph = signatures.by_group(subgraph, bag.num_subgraphs)
+            inside = signatures.number_signatures(
+                _NONE, subgraph_ptr, colors, by_subgraph, _NONE, 1, mask, *signatures.UNKNOWN
+            )
             kinds, num_groups = inside[0], len(inside[1])
             found = signatures.number_signatures(
-                colors, np.arange(bag.num_copies + 1), kinds, subgraph, _NONE, 1, mask
+                colors,
+                np.arange(bag.num_copies + 1),
+                kinds,
+                subgraph,
+                _NONE,
+                1,
+                mask,
+                *signatures.UNKNOWN,
             )
-            row, group = colors[found[1]], _long(found[4])
-            members = torch.from_numpy(np.stack((inside[4], inside[5])))
-        colors, first, count, _, sender, receiver, sent = found
-        ends = np.stack((sender, receiver)) if where == "edges" else np.empty((2, 0), np.int64)
+            group, members = torch.from_numpy(found[4][0]), torch.from_numpy(inside[4])
+            ends, sent = np.empty((2, 0), np.int64), _NOWHERE
+        row = colors[found[1]]
+        colors, first, count = found[:3]
         done.append(
             ClassLayer(
                 row=_long(row),
                 first=torch.from_numpy(first),
                 count=torch.from_numpy(count),
                 edge_index=torch.from_numpy(ends),
-                code=torch.from_numpy(sent if where == "edges" else _NOWHERE),
+                code=torch.from_numpy(sent),
                 group=group,
                 num_groups=num_groups,
                 members=members,
@@ -233,7 +253,10 @@ def numbered(rows: Tensor) -> tuple[Colors, npt.NDArray[np.int64]]:
     >>> numbered(torch.tensor([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]]))
     (array([0, 1, 0], dtype=int32), array([0, 1]))
     """
-    return signatures.number_rows(words_of(rows), signatures.HASH_MASK)
+    words = words_of(rows)
+    if words.shape[1] == 1 and words.size and words.min() >= 0 and words.max() <= words.size:
+        return signatures.number_small(words[:, 0], int(words.max()))
+    return signatures.number_rows(words, signatures.HASH_MASK)
 
 
 def words_of(rows: Tensor) -> npt.NDArray[np.int64]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from osan.bags import kernels
 from osan.errors import OsanError
+
+_NOWHERE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -152,6 +156,8 @@ def layout_of(batch: Data) -> Layout:
             "batch.num_nodes: expected a number, got None; set num_nodes, or x of shape [vertices, features]"
         )
     device, vector = edge_index.device, getattr(batch, "batch", None)
+    if device.type == "cpu" and (made := _compiled(edge_index, vector, count, num_graphs_of(batch))):
+        return made
     low, high = torch.aminmax(edge_index) if edge_index.numel() else (0, -1)
     if int(low) < 0 or int(high) >= count:
         raise OsanError(
@@ -180,4 +186,17 @@ def layout_of(batch: Data) -> Layout:
                 f"batch.edge_index: expected edges within graphs, got column {column} between two graphs"
             )
         edge_sizes = torch.bincount(target, minlength=sizes.numel())
+    return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, ends)
+
+
+@torch.compiler.disable
+def _compiled(edge_index: Tensor, vector: Tensor | None, count: int, graphs: int) -> Layout | None:
+    """The layout, in one pass on the CPU; ``None`` if something is wrong with the batch."""
+    if vector is not None and (vector.shape != (count,) or vector.dtype != torch.long):
+        return None
+    given = _NOWHERE if vector is None else vector.numpy()
+    right, *found = kernels.laid_out(edge_index.numpy(), given, count, graphs)
+    if not right:
+        return None
+    sizes, edge_sizes, order, ends = map(torch.from_numpy, found)
     return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, ends)

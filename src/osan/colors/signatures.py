@@ -15,6 +15,8 @@ from osan.compiled import njit
 HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 # Signatures of at most this many words are sorted by insertion.
 _SHORT = 32
+# For the last arguments of number_signatures, if nothing is known.
+UNKNOWN = (np.empty(0, np.bool_), np.empty(0, np.int64), 0)
 
 
 @njit(inline="always")
@@ -73,6 +75,26 @@ def number_rows(rows, mask):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
+def number_small(values, most):  # type: ignore[no-untyped-def]
+    """The same as :func:`number_rows` for one column of numbers from 0 to ``most``, by a table of them.
+
+    >>> number_small(np.array([7, 1, 7]), 7)
+    (array([0, 1, 0], dtype=int32), array([0, 1]))
+    """
+    table = np.full(most + 1, -1, np.int32)
+    ids, first = np.empty(values.shape[0], np.int32), np.empty(values.shape[0], np.int64)
+    count = 0
+    for i in range(values.shape[0]):
+        number = table[values[i]]
+        if number < 0:
+            number = count
+            table[values[i]], first[count] = count, i
+            count += 1
+        ids[i] = number
+    return ids, first[:count].copy()
+
+
+@njit(nogil=True)
 def by_group(group, size):  # type: ignore[no-untyped-def]
     """Where the entries of each group begin once they are sorted by group, and their order then.
 
@@ -100,7 +122,65 @@ def by_group(group, size):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
-def number_signatures(own, ptr, colors, source, code, codes, mask):  # type: ignore[no-untyped-def]
+def seen_alike(vertex, vertices, colors, ptr, source, code):  # type: ignore[no-untyped-def]
+    """Copies of a vertex that see the same: which have its usual surroundings, and which its usual color.
+
+    Parameters
+    ----------
+    vertex, vertices
+        The vertex of each copy, and the number of vertices.
+    colors
+        The color of each copy.
+    ptr, source, code
+        The edges into each copy, as in :func:`number_signatures`.
+
+    Returns
+    -------
+    For each copy whether its edges come from copies of the same vertices, with the same codes and in the same
+    order, as those of one copy of its vertex with the most edges; and whether it has the color that a vote
+    finds: that of more than half of the copies of its vertex, if there is one.
+    """
+    usual = np.full(vertices, -1, np.int64)
+    color, votes = np.zeros(vertices, np.int32), np.zeros(vertices, np.int64)
+    for i in range(vertex.shape[0]):
+        v = vertex[i]
+        at = usual[v]
+        if at < 0 or ptr[i + 1] - ptr[i] > ptr[at + 1] - ptr[at]:
+            usual[v] = i
+        if votes[v] == 0:
+            color[v] = colors[i]
+        votes[v] += 1 if color[v] == colors[i] else -1
+    around, own = np.empty(vertex.shape[0], np.bool_), np.empty(vertex.shape[0], np.bool_)
+    for i in range(vertex.shape[0]):
+        at = usual[vertex[i]]
+        shift = ptr[at] - ptr[i]
+        same = ptr[i + 1] - ptr[i] == ptr[at + 1] - ptr[at]
+        e = ptr[i]
+        while same and e < ptr[i + 1]:
+            same = vertex[source[e]] == vertex[source[e + shift]]
+            if code.shape[0]:
+                same &= code[e] == code[e + shift]
+            e += 1
+        around[i], own[i] = same, colors[i] == color[vertex[i]]
+    return around, own
+
+
+@njit(nogil=True)
+def spread(around, alike, ptr, source):  # type: ignore[no-untyped-def]
+    """The copies that are still alike after a round: they and all senders were, in the usual surroundings."""
+    after = np.empty_like(alike)
+    for i in range(alike.shape[0]):
+        same = around[i] and alike[i]
+        e = ptr[i]
+        while same and e < ptr[i + 1]:
+            same = alike[source[e]]
+            e += 1
+        after[i] = same
+    return after
+
+
+@njit(nogil=True)
+def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex, vertices):  # type: ignore[no-untyped-def]
     """Number the different signatures (own color, multiset of (color of the source, code)) as they come.
 
     Parameters
@@ -115,12 +195,15 @@ def number_signatures(own, ptr, colors, source, code, codes, mask):  # type: ign
         The place in ``colors`` of each entry; empty if entry e is at place e.
     code
         The code of each entry, from 0 to ``codes - 1``; empty if they are all alike.
+    alike, vertex, vertices
+        Rows of one vertex that are known to have the same signature, boolean; the vertex of each row, and the
+        number of vertices. Only the first of these rows is looked at. Both are empty if nothing is known.
 
     Returns
     -------
     The number of each row; the first row of each number and how many rows have it; where the entries of the
-    numbers begin; the colors, the numbers they belong to, and the codes of these entries, sorted for each
-    number.
+    numbers begin; the colors and the numbers they belong to, shape ``[2, entries]``, and the codes of these
+    entries, sorted for each number.
     """
     rows = ptr.shape[0] - 1
     longest = 0
@@ -140,7 +223,13 @@ def number_signatures(own, ptr, colors, source, code, codes, mask):  # type: ign
     capacity = 1 << 10
     table = np.full(capacity, -1, np.int32)
     count = 0
+    known = np.full(vertices, -1, np.int32)
     for i in range(rows):
+        if vertices and alike[i] and known[vertex[i]] >= 0:
+            found = known[vertex[i]]
+            ids[i] = found
+            size[found] += 1
+            continue
         entries = ptr[i + 1] - ptr[i]
         for j in range(entries):
             e = ptr[i] + j
@@ -174,6 +263,8 @@ def number_signatures(own, ptr, colors, source, code, codes, mask):  # type: ign
             if same:
                 found = number
             place = (place + 1) & (capacity - 1)
+        if vertices and alike[i]:
+            known[vertex[i]] = found if found >= 0 else count
         if found >= 0:
             ids[i] = found
             size[found] += 1
@@ -189,10 +280,10 @@ def number_signatures(own, ptr, colors, source, code, codes, mask):  # type: ign
             capacity *= 4
             table = _placed(hashes, capacity, count)
     total = start[count]
-    color, number, codes_out = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    ends, codes_out = np.empty((2, total), np.int64), np.zeros(total, np.int64)
     for n in range(count):
         for e in range(start[n], start[n + 1]):
-            color[e] = words[e] >> bits
-            codes_out[e] = words[e] & ((1 << bits) - 1)
-            number[e] = n
-    return ids, first[:count].copy(), size[:count].copy(), start[: count + 1].copy(), color, number, codes_out
+            ends[0, e], ends[1, e] = words[e] >> bits, n
+            if code.shape[0]:
+                codes_out[e] = words[e] & ((1 << bits) - 1)
+    return ids, first[:count].copy(), size[:count].copy(), start[: count + 1].copy(), ends, codes_out

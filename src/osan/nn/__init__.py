@@ -24,11 +24,12 @@ from osan.nn.dss import SharingStack, dss_network
 from osan.nn.encoders import Categorical, Constant, Numerical
 from osan.nn.explainer import Explainable, SelectionExplainer
 from osan.nn.fixed_bags import FixedBags, brings_bags, remember
+from osan.nn.from_options import osan
 from osan.nn.gaussian_process import GaussianProcess
 from osan.nn.layers import LAYERS, make_layer
 from osan.nn.mlp import MLP
 from osan.nn.nested import EgoNetwork, ego_network
-from osan.nn.network import OSAN, osan
+from osan.nn.network import OSAN
 from osan.nn.norm import BagBatchNorm
 from osan.nn.normalized import Normalized
 from osan.nn.output import Output

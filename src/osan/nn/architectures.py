@@ -20,8 +20,9 @@ from osan.errors import OsanError
 from osan.nn.admission import at_first
 from osan.nn.dss import dss_network
 from osan.nn.fixed_bags import FixedBags, MakeBag
+from osan.nn.from_options import osan
 from osan.nn.nested import ego_network
-from osan.nn.network import OSAN, osan
+from osan.nn.network import OSAN
 from osan.nn.options import Aggregation, BagOptions, EgoOptions, NetworkOptions, Pooling, checked
 from osan.parts import resolve
 

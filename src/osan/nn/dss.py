@@ -18,9 +18,10 @@ from osan.bags.build import thinned
 from osan.bags.classes import Classes, Groups, numbered
 from osan.nn.alike import elementwise, pool_alike, replaces_loops
 from osan.nn.atomic import InitialFeatures
+from osan.nn.from_options import osan
 from osan.nn.layers import AllConv
 from osan.nn.mlp import dropout
-from osan.nn.network import OSAN, osan
+from osan.nn.network import OSAN
 from osan.nn.norm import Activation
 from osan.nn.options import BagOptions, Pooling, SharingOptions, checked
 from osan.nn.pooling import Pool

@@ -172,11 +172,12 @@ def mapped(
     weight: Tensor | None,
     own: float,
     w: Tensor,
-    b: Tensor,
+    b: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """The sum of messages and the first linear map: its input, and its result."""
     if setting.early:
-        return h, summed(linear(h, w), setting.blocks, own, None, None, weight).add_(b)
+        out = summed(linear(h, w), setting.blocks, own, None, None, weight)
+        return h, out if b is None else out.add_(b)
     given = summed(h, setting.blocks, own, feature, setting.index, weight)
     return given, linear(given, w, b)
 
@@ -191,19 +192,22 @@ def _evaluated(
 ) -> Tensor:
     """The layer in evaluation mode, without gradients."""
     w1, b1, s1, t1, w2, b2, s2, t2 = parameters
-    out = mapped(setting, h.contiguous(), feature, weight, 1 + eps.item(), w1, b1)[1]
-    _evaluate(setting, 0, out, s1, t1)
-    out = linear(out, w2, b2)
-    _evaluate(setting, 1, out, s2, t2)
+    out = mapped(setting, h.contiguous(), feature, weight, 1 + eps.item(), w1, None)[1]
+    _evaluate(setting, 0, out, s1, t1, b1)
+    out = linear(out, w2)
+    _evaluate(setting, 1, out, s2, t2, b2)
     return out
 
 
-def _evaluate(setting: Setting, which: int, h: Tensor, weight: Tensor, bias: Tensor) -> None:
-    """Normalize rows in place with the running statistics."""
+def _evaluate(setting: Setting, which: int, h: Tensor, weight: Tensor, bias: Tensor, before: Tensor) -> None:
+    """Normalize rows in place with the running statistics.
+
+    ``before`` is the bias of the linear map, which they miss: it moves the mean instead of each row.
+    """
     norm: Any = setting.norms[which]
     use = 1 if h.numel() < SMALL else threads()
     least = 0.0 if which == 0 or setting.last else -np.inf
-    arrays = (t.detach().numpy() for t in (h, weight, bias, norm.running_mean, norm.running_var))
+    arrays = (t.detach().numpy() for t in (h, weight, bias, norm.running_mean - before, norm.running_var))
     norm_kernels.evaluated(*arrays, norm.eps, least, use, use=use)
 
 

@@ -152,3 +152,9 @@ def option_names(function: Callable[..., Any]) -> list[str]:
         elif parameter.name != "self":
             names.append(parameter.name)
     return names
+
+
+def check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise if an option is none of the allowed words."""
+    if value not in allowed:
+        raise OsanError(f"{name}: expected {' or '.join(map(repr, allowed))}, got {value!r}")

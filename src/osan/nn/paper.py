@@ -10,8 +10,9 @@ from torch import Tensor
 
 from osan.errors import OsanError
 from osan.nn.encoders import EdgeMLP, encoder
+from osan.nn.from_options import osan
 from osan.nn.layers import LAYERS, looks_at_edges
-from osan.nn.network import OSAN, osan
+from osan.nn.network import OSAN
 
 #: The options of the paper's networks, by dataset.
 PAPER_NETWORKS: dict[str, dict[str, Any]] = {

@@ -36,7 +36,7 @@ GENERATED_NAMES = ("twisted-pairs", "csl-generated", "planted-motif")
 PARTS = {
     "osan.nn.architectures:ARCHITECTURES": (
         *("osan", "k-osan", "marked", "dropout", "reconstruction", "identity", "nested", "kernel"),
-        *("ds", "dss", "few-marks", "few-marks-500k"),
+        *("sswl", "ds", "dss", "few-marks", "few-marks-500k"),
     ),
     "osan.nn.layers:LAYERS": ("gin", "gine", "gcn", "pna"),
     "osan.nn.pooling:POOLS": ("sum", "mean", "max", "attention", "set2set"),

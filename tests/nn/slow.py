@@ -14,7 +14,7 @@ from torch_geometric.utils import to_networkx
 
 from osan.nn.admission import LearnedAdmission
 from osan.nn.dss import SharingStack
-from osan.nn.layers import AllConv, MarkedConv, PyGLayer
+from osan.nn.layers import AcrossConv, AllConv, MarkedConv, PyGLayer
 
 WIDTH = 6
 
@@ -236,7 +236,22 @@ def plain(conv, *args, **features):
     return kind.forward(conv, *args, **features)
 
 
-def slow_layer(layer, h, big):
+def slow_across(gin, h, subs):
+    """GIN on sums over the copies of a vertex in the subgraphs of the same graph with neighboring marks."""
+    place = {copy: i for i, copy in enumerate((s, v) for s, sub in enumerate(subs) for v in sub.vertices)}
+    rows = []
+    for (t, v), i in place.items():
+        total = (1 + gin.eps) * h[i]
+        for s, sub in enumerate(subs):
+            if sub.graph == subs[t].graph and (s, v) in place:
+                for u, w in GRAPHS[sub.graph].edge_index.t().tolist():
+                    if u in sub.marks and w in subs[t].marks:
+                        total = total + h[place[s, v]]
+        rows.append(total)
+    return gin.nn(torch.stack(rows))
+
+
+def slow_layer(layer, h, big, subs=None):
     conv = layer.conv
     features = {}
     if layer.edge_encoder is not None:
@@ -244,7 +259,13 @@ def slow_layer(layer, h, big):
         if bool(big.edge_mark.any()):
             rows = rows + big.edge_mark[:, None].to(rows.dtype) * layer.edge_mark
         features = {"edge_attr": rows}
-    if isinstance(conv, AllConv):
+    if isinstance(conv, AcrossConv):
+        h = (
+            plain(conv.within, h, big.edge_index, **features)
+            + conv.own(h)
+            + slow_across(conv.across, h, subs)
+        )
+    elif isinstance(conv, AllConv):
         parts = [h[big.batch == i] for i in range(big.num_graphs)]
         h = conv.mlp(h + torch.cat([p.sum(0, keepdim=True).expand_as(p) for p in parts]))
     elif isinstance(conv, MarkedConv):
@@ -262,7 +283,7 @@ def slow_stack(stack, h, big, subs):
     if isinstance(stack, SharingStack):
         return slow_sharing(stack, h, big, subs)
     for layer in stack.layers:
-        out = slow_layer(layer, h, big)
+        out = slow_layer(layer, h, big, subs)
         out = out if layer.activation is None else layer.activation(out)
         h = out + h if layer.residual else out
     return h

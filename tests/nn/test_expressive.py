@@ -14,6 +14,7 @@ from torch_geometric.nn import GINConv
 
 from osan import bags, graphs, nn, wl
 from osan.nn.layers import AllConv
+from osan.wl.theory import witness_pair
 
 TOLERANCE = 1e-6
 WIDTH = 16
@@ -174,6 +175,8 @@ ARCHITECTURES = {
     "nested": ("nested", {"hops": 2}),
     "kernel": ("kernel", {"hops": 2}),
     "reconstruction": ("vs-oswl", {"k": 4, "operation": "select"}),
+    "SSWL": ("sswl", {}),
+    "SSWL, per subgraph": ("vs-sswl", {}),
     "DSS, edge-deleted": ("dss", {"k": 1, "what": "edge", "operation": "delete"}),
     "DSS, vertex-marked": ("dss", {"k": 1, "ordered": False}),
 }
@@ -197,6 +200,9 @@ def architecture(name, layers, encoder):
         return nn.marked_gnn(WIDTH, layers, 1, k=1, **options)
     if name == "identity":
         return nn.identity_gnn(WIDTH, layers, 1, hops=2, **options)
+    if name.startswith("SSWL"):
+        aggregation = "per-subgraph" if name.endswith("subgraph") else "per-vertex"
+        return nn.sswl_gnn(WIDTH, layers, 1, aggregation=aggregation, **options)
     if name == "reconstruction":
         return nn.reconstruction_gnn(WIDTH, layers, 1, k=4, **options)
     if name == "DSS, edge-deleted":
@@ -225,6 +231,25 @@ def test_architectures_match_their_tests(name, pair):
     test, settings = ARCHITECTURES[name]
     g, h = (graphs.as_graph(graph) for graph in PAIRS[pair])
     match(name, g, h, test, settings)
+
+
+@pytest.mark.parametrize(
+    "pair",
+    ["two triangles, joined twice", "six vertices, nine edges"],
+)
+def test_a_walking_mark_sees_more_than_copies_and_less_than_two_wl(pair):
+    """The pairs that separate GSWL from SSWL, and SSWL from 2-WL (docs/theory.md)."""
+    g, h = witness_pair(pair)
+    assert match("SSWL", g, h, "sswl", {}) == (pair == "two triangles, joined twice")
+    assert not match("DSS, vertex-marked", g, h, "dss", {"k": 1, "ordered": False})
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("number", [4, 24])
+def test_a_mark_is_not_taken_for_that_of_a_twin(osan_data, number):
+    """A mark and a neighbor with the same closed neighborhood look alike to a GIN that adds both up."""
+    pair = graphs.read_pairs(osan_data / "BREC" / "brec_pairs.tsv.gz")[number]
+    assert match("SSWL", pair.a, pair.b, "sswl", {})
 
 
 def test_a_restart_sees_what_no_1_osan_sees():

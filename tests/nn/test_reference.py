@@ -124,6 +124,21 @@ POLICIES = {
     "ego": (partial(bags.all_egos, hops=1), partial(slow_egos, 1), {}),
     "ego+": (partial(bags.all_egos, hops=2, mark_center=True), partial(slow_egos, 2, True), MARKED),
     "walks": (partial(bags.all_walks, k=2, hops=1), partial(slow_walks, 2, 1), MARKED),
+    "mark 1, across, beside the whole graph": (
+        partial(bags.all_subsets, k=1, operation="mark", whole_graph=True),
+        partial(slow_subsets, 1, "mark", whole_graph=True),
+        {**MARKED, "across": True},
+    ),
+    "mark 2, across": (
+        partial(bags.all_subsets, k=2, operation="mark"),
+        partial(slow_subsets, 2, "mark"),
+        {**MARKED, "across": True},
+    ),
+    "ego+, across": (
+        partial(bags.all_egos, hops=1, mark_center=True),
+        partial(slow_egos, 1, True),
+        {**MARKED, "across": True},
+    ),
 }
 
 
@@ -145,6 +160,11 @@ ARCHITECTURES = {
         partial(slow_subsets, 1, "mark"),
     ),
     "reconstruction": (partial(nn.reconstruction_gnn, k=3), partial(slow_subsets, 3, "select")),
+    "SSWL": (nn.sswl_gnn, partial(slow_subsets, 1, "mark")),
+    "SSWL, plain alongside": (
+        partial(nn.sswl_gnn, aggregation="per-subgraph", alongside=True),
+        partial(slow_subsets, 1, "mark"),
+    ),
     "identity": (nn.identity_gnn, partial(slow_walks, 1, 2)),
     "2-identity": (partial(nn.identity_gnn, k=2, hops=1), partial(slow_walks, 2, 1)),
     "nested": (partial(nn.nested_gnn, hops=1), partial(slow_egos, 1)),
@@ -223,6 +243,7 @@ LAYERS = {
     "V(G)": {"neighborhood": "all", "edge_encoder": None},
     "N(v), then V(G)": {"neighborhood": ["edges", "all"]},
     "marked": {"marked": True, "atomic": "unordered"},
+    "across": {"across": True, "atomic": "unordered", "train_eps": True},
 }
 
 
@@ -231,7 +252,7 @@ LAYERS = {
 @pytest.mark.parametrize("name", LAYERS)
 def test_layers(name, norm, train):
     options = {"norm": norm, **LAYERS[name]}
-    operation = "mark" if "marked" in options else "delete"
+    operation = "mark" if {"marked", "across"} & set(options) else "delete"
     bag = bags.all_subsets(BATCH, 1, operation=operation)
     compare(lambda: osan(**options), bag, slow_subsets(1, operation), torch.float64, train)
 

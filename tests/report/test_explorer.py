@@ -103,6 +103,8 @@ def test_what_a_visitor_does(explorer):
     page = explorer
     page.select_option("#preset", label="decalin and bicyclopentyl")
     assert "1-WL cannot tell them apart" in page.inner_text("#verdict")
+    page.select_option("#test", "delete-edge")
+    assert page.inner_text("#verdict").startswith("Edge-deleted subgraphs (per vertex) tell them apart")
     page.select_option("#test", "oswl1")
     assert "1-OSWL (per vertex) tells them apart after round 2" in page.inner_text("#verdict")
     page.locator("h1").click()

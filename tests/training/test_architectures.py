@@ -25,6 +25,7 @@ OPTIONS = {
     "identity": {},
     "nested": {"hops": 1},
     "kernel": {"hops": 1, "starts": 2},
+    "sswl": {},
 }
 WITH_POLICY = ("osan", "ds", "dss", "few-marks", "few-marks-500k")
 

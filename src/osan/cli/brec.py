@@ -36,8 +36,9 @@ def brec(
     model: Annotated[
         str,
         typer.Argument(
-            help="gin, 1-osan, vs-1-osan, 2-osan, vs-2-osan, ds-edge-deleted, dss-edge-deleted, a settings "
-            "file, or module:name of a function from a PyG batch to embeddings (or of what makes one)."
+            help="gin, 1-osan, vs-1-osan, 2-osan, vs-2-osan, sswl, ds-edge-deleted, dss-edge-deleted, a "
+            "settings file, or module:name of a function from a PyG batch to embeddings (or of what makes "
+            "one)."
         ),
     ],
     out: Annotated[

@@ -15,6 +15,7 @@ from osan.nn.architectures import (
     marked_gnn,
     nested_gnn,
     reconstruction_gnn,
+    sswl_gnn,
 )
 from osan.nn.atomic import InitialFeatures
 from osan.nn.convolution import convolve
@@ -93,5 +94,6 @@ __all__ = [
     "reconstruction_gnn",
     "remember",
     "set_sharing",
+    "sswl_gnn",
     "views",
 ]

@@ -109,6 +109,17 @@ def layer_alike(conv: Any) -> bool:
     return bool(getattr(conv, "multiset", False)) and not draws(conv)
 
 
+def keeps_apart(conv: Any) -> bool:
+    """Whether a layer is known to send no messages from one subgraph to another.
+
+    A custom layer that is called with ``(h, view)`` may do so, unless it says ``multiset = True``.
+    """
+    if type(conv) is MarkedConv:
+        return keeps_apart(conv.marked) and keeps_apart(conv.unmarked)
+    known = type(conv) in (GIN, GINE, GCN, PNA, AllConv, PyGLayer)
+    return known or bool(getattr(conv, "multiset", False))
+
+
 def _activations(module: Module) -> list[Module]:
     """The activations inside a module."""
     return [part for part in module.modules() if type(part).__module__ == "torch.nn.modules.activation"]

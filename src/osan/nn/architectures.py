@@ -140,6 +140,29 @@ def nested_gnn(width: int, layers: int, out: int, *, hops: int, **options: Unpac
     return FixedBags(partial(bags.all_egos, hops=hops), ego_network(width, layers, out, **options))
 
 
+@checked(sets=("atomic", "across"))
+def sswl_gnn(
+    width: int,
+    layers: int,
+    out: int,
+    *,
+    aggregation: Aggregation = "per-vertex",
+    **options: Unpack[NetworkOptions],
+) -> FixedBags:
+    """GNN-SSWL: one marked vertex per subgraph, and messages between subgraphs whose marks are neighbors.
+
+    As powerful as the test ``"sswl"`` of :mod:`osan.wl`: more than any 1-OSAN, less than 2-WL.
+
+    References
+    ----------
+    Zhang et al., "A complete expressiveness hierarchy for subgraph GNNs via subgraph Weisfeiler-Lehman
+    tests", ICML 2023.
+    """
+    options["across"] = True
+    network = osan(width, layers, out, atomic="unordered", aggregation=aggregation, **options)
+    return FixedBags(partial(bags.all_subsets, k=1, operation="mark"), network)
+
+
 @checked()
 def kernel_gnn(
     width: int, layers: int, out: int, *, hops: int, starts: int, **options: Unpack[EgoOptions]
@@ -267,6 +290,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "identity": identity_gnn,
     "nested": nested_gnn,
     "kernel": kernel_gnn,
+    "sswl": sswl_gnn,
     "ds": ds_network,
     "dss": dss_network,
     "few-marks": few_marks,

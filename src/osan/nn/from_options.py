@@ -83,9 +83,9 @@ def osan(
     stack
         What makes the layers, from ``width, layers`` and the options; by default :class:`osan.nn.Stack`.
     layer_options
-        ``conv``, ``edge_encoder``, ``edge_mark``, ``neighborhood``, ``marked``, ``norm``, ``dropout``,
-        ``residual``, ``last_activation``, ``hidden``, ``train_eps``, ``degrees`` and ``towers``: see
-        :class:`osan.nn.Stack`.
+        ``conv``, ``edge_encoder``, ``edge_mark``, ``neighborhood``, ``marked``, ``across``, ``norm``,
+        ``dropout``, ``residual``, ``last_activation``, ``hidden``, ``train_eps``, ``degrees`` and ``towers``:
+        see :class:`osan.nn.Stack`.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def osan(
     last = last if outer is None else outer.out_width
     beside = alongside if isinstance(alongside, Module) else None
     if alongside is True:
-        unmarked: LayerOptions = {**layer_options, "marked": False}
+        unmarked: LayerOptions = {**layer_options, "marked": False, "across": False}
         plain_stack = Stack(width, layers, activation=activation, **unmarked)
         plain_readout = Pool(readout, width) if level == "graph" else None
         beside = PlainNetwork(InitialFeatures(width, encoder), plain_stack, plain_readout)

@@ -15,6 +15,7 @@ from osan.bags import SubgraphBag
 from osan.bags.layout import graph_index, ragged, starts
 from osan.bags.union import joined
 from osan.errors import OsanError
+from osan.nn.alike import keeps_apart
 from osan.nn.class_cache import ClassCache
 from osan.nn.gaussian_process import GaussianProcess
 from osan.nn.learned import learned_layers, run_learned
@@ -185,7 +186,9 @@ class OSAN(Module):
         # Layers across subgraphs, and norms in training, would mix the samples.
         beside = self.level == "vertex" and self.aggregation == "per-subgraph"
         alone = self.training or self.sharing == "off" or isinstance(self.admission, Module)
-        return not (alone or beside) and type(self.stack) is Stack
+        if alone or beside or type(self.stack) is not Stack:
+            return False
+        return all(keeps_apart(cast(Any, layer).conv) for layer in self.stack.layers)
 
     def from_cache(self, batch: Data, cache: ClassCache) -> Tensor | None:
         """Predictions for the bags of a cache of this network; ``None`` if it does not know the batch."""

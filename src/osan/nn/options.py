@@ -48,6 +48,7 @@ class SharingOptions(TypedDict, total=False):
 class LayerOptions(SharingOptions, total=False):
     """Options of the layers: see :class:`osan.nn.Stack`."""
 
+    across: bool
     dropout: float
     residual: bool
     shared_dropout: bool

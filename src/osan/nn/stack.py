@@ -13,7 +13,7 @@ from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.edges import EdgeRows
 from osan.nn.fused import fused
-from osan.nn.layers import AllConv, Conv, LayerSpec, MarkedConv, make_layer
+from osan.nn.layers import GIN, AcrossConv, AllConv, Conv, LayerSpec, MarkedConv, make_layer
 from osan.nn.mlp import dropout
 from osan.nn.norm import Activation, BagBatchNorm
 from osan.nn.options import checked
@@ -113,6 +113,9 @@ class Stack(Module):
         each.
     marked
         Whether marked and unmarked neighbors are aggregated separately.
+    across
+        Whether a GIN beside each layer sends messages between the copies of a vertex in subgraphs whose marks
+        are neighbors: see :class:`osan.nn.layers.AcrossConv`. The bag needs marks.
     norm, activation, dropout, residual
         What follows each layer.
     shared_dropout
@@ -143,6 +146,7 @@ class Stack(Module):
         edge_mark: bool = False,
         neighborhood: Neighborhood | Sequence[Neighborhood] = "edges",
         marked: bool = False,
+        across: bool = False,
         norm: bool = True,
         activation: Activation = torch.nn.functional.relu,
         dropout: float = 0.0,
@@ -168,6 +172,13 @@ class Stack(Module):
         spec = LayerSpec(hidden, norm, activation, train_eps, degrees, towers, edge_encoder is not None)
 
         def one(around: str) -> Module:
+            inside = within(around)
+            if not across:
+                return inside
+            own = torch.nn.Linear(width, width, bias=False)
+            return AcrossConv(inside, GIN(spec.mlp(width), train_eps=train_eps), own)
+
+        def within(around: str) -> Module:
             if around == "all":
                 return AllConv(spec.mlp(width))
             if marked:

@@ -29,7 +29,8 @@ def parity(y: Array, predicted: Array, lower: Array | None = None, upper: Array 
     figure, panel = _panel("target", "prediction")
     if lower is not None and upper is not None and np.isfinite(upper - lower).all():
         panel.vlines(y, lower, upper, color=_BLUE, alpha=0.25, linewidth=1)
-    panel.plot(y, predicted, "o", color=_BLUE, markersize=3.2, alpha=0.6, markeredgewidth=0)
+    size, alpha = (6.0, 0.9) if len(y) < 100 else (3.2, 0.6)
+    panel.plot(y, predicted, "o", color=_BLUE, markersize=size, alpha=alpha, markeredgewidth=0)
     low, high = (float(f(np.concatenate([y, predicted]))) for f in (np.min, np.max))
     margin = 0.04 * (high - low) or 1.0
     ends = (low - margin, high + margin)
@@ -43,6 +44,7 @@ def residuals(y: Array, predicted: Array) -> str:
     figure, panel = _panel("prediction - target", "graphs")
     error = predicted - y
     panel.hist(error, bins=min(40, max(5, int(len(y) ** 0.5))), color=_BLUE, alpha=0.8)
+    panel.yaxis.get_major_locator().set_params(integer=True)
     panel.axvline(0.0, color=_INK, linewidth=0.8, linestyle="--")
     panel.axvline(float(error.mean()), color=_ORANGE, linewidth=1.4)
     return _drawn(figure)

@@ -149,11 +149,12 @@ def target_figures(scored: Scored, target: int) -> list[tuple[str, str]]:
         if kind == "regression":
             ends = [None if end is None else end[known, target] for end in (scored.lower, scored.upper)]
             error = predicted - y
+            drawn_ends = all(end is not None and np.isfinite(end).all() for end in ends)
             return [
                 (
                     figures.parity(y, predicted, *ends),
                     "Predictions over targets; on the dashed line they agree."
-                    + (" Vertical: intervals." if ends[0] is not None else ""),
+                    + (" Vertical: intervals." if drawn_ends else ""),
                 ),
                 (
                     figures.residuals(y, predicted),

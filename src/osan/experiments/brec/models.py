@@ -219,6 +219,12 @@ DENSE, LARGE = 10, 20
 _NAMED = (
     BrecModel("gin", partial(_network, make=_plain), WLTest("wl")),
     *(_osan(k, per_subgraph) for k in (1, 2) for per_subgraph in (True, False)),
+    BrecModel(
+        "sswl",
+        partial(_network, make=partial(nn.sswl_gnn, aggregation="per-vertex")),
+        WLTest("sswl"),
+        lambda graph: graph.num_vertices**2,
+    ),
     _edge_deleted("ds", nn.ds_gnn, "vs-oswl"),
     _edge_deleted("dss", nn.dss_gnn, "dss"),
 )

@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.nn import Module
 
 from osan.errors import OsanError, one_line
+from osan.nn.layers.across import AcrossConv
 from osan.nn.layers.gcn import GCN
 from osan.nn.layers.gin import GIN, GINE
 from osan.nn.layers.neighborhoods import AllConv, MarkedConv
@@ -34,6 +35,7 @@ __all__ = [
     "GINE",
     "LAYERS",
     "PNA",
+    "AcrossConv",
     "AllConv",
     "LayerSpec",
     "MarkedConv",

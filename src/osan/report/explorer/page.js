@@ -121,10 +121,11 @@ const showBars = () => {
 
 const verdictText = () => {
   const entry = entryOf(state.id);
-  const title = entry.title.split(":")[0] + (Osan.hasSubgraphs(entry) ? ` (per ${state.aggregation})` : "");
+  const name = entry.title.split(":")[0];
+  const title = name[0].toUpperCase() + name.slice(1) + (Osan.hasSubgraphs(entry) ? ` (per ${state.aggregation})` : "");
   if (!result) {
     const { places } = Osan.cost(state.graphs, testNow());
-    return `${title} needs ${Math.round(places).toLocaleString("en-US")} colors here, too many for a page; the Python lines below do it.`;
+    return `${title} ${entry.plural ? "need" : "needs"} ${Math.round(places).toLocaleString("en-US")} colors here, too many for a page; the Python lines below do it.`;
   }
   const differ = Osan.separatedAt(result);
   if (differ >= 0) {

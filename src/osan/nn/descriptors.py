@@ -49,10 +49,7 @@ class Descriptors(Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if not len(mean) == len(std) <= columns:
-            raise OsanError(
-                f"mean, std: expected equal lengths of at most {columns}, got {len(mean)} and {len(std)}"
-            )
+        check_statistics(mean, std, columns)
         self.columns, self.out_width = columns, width
         rest = columns - len(mean)
         self.register_buffer("mean", torch.tensor([*mean, *[0.0] * rest]))
@@ -62,14 +59,32 @@ class Descriptors(Module):
 
     def forward(self, batch: Data) -> Tensor:
         """From ``batch.descriptors`` of shape ``[graphs, columns]`` to ``[graphs, width]``."""
-        given = getattr(batch, "descriptors", None)
-        if given is None or given.dim() != 2 or given.size(1) != self.columns:
-            found = "none" if given is None else f"shape {list(given.shape)}"
-            raise OsanError(
-                f"descriptors: expected batch.descriptors of shape [graphs, {self.columns}], got {found}"
-            )
+        given = descriptors_of(batch, self.columns)
         scaled = ((given.to(self.mean.dtype) - self.mean) / self.std).clamp(-6.0, 6.0).nan_to_num(0.0)
         return torch.relu(self.linear(self.dropout(scaled)))
 
     def extra_repr(self) -> str:
         return f"{self.columns}, {self.out_width}"
+
+
+def check_statistics(mean: Sequence[float] | Tensor, std: Sequence[float] | Tensor, columns: int) -> None:
+    """Raise unless there are as many means as deviations, of at most the given number of columns."""
+    if not len(mean) == len(std) <= columns:
+        raise OsanError(
+            f"mean, std: expected equal lengths of at most {columns}, got {len(mean)} and {len(std)}"
+        )
+
+
+def descriptors_of(batch: Data, columns: int) -> Tensor:
+    """``batch.descriptors``, shape ``[graphs, columns]``.
+
+    Raises
+    ------
+    OsanError
+        If there are none, or of another shape.
+    """
+    given: Tensor | None = getattr(batch, "descriptors", None)
+    if given is None or given.dim() != 2 or given.size(1) != columns:
+        found = "none" if given is None else f"shape {list(given.shape)}"
+        raise OsanError(f"descriptors: expected batch.descriptors of shape [graphs, {columns}], got {found}")
+    return given

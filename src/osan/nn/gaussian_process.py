@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from osan.errors import OsanError
+from osan.nn.descriptors import check_statistics, descriptors_of
 from osan.words import Kind
 
 # Of more graphs than that a random part is taken, since the cost of the equations grows with the third power.
@@ -83,10 +83,7 @@ class GaussianProcess(nn.Module):
         self, points: int, columns: int, targets: int, mean: Tensor, std: Tensor, kind: Kind = "regression"
     ) -> None:
         super().__init__()
-        if not len(mean) == len(std) <= columns:
-            raise OsanError(
-                f"mean, std: expected equal lengths of at most {columns}, got {len(mean)} and {len(std)}"
-            )
+        check_statistics(mean, std, columns)
         self.columns, self.kind = columns, kind
         for name, value in {
             "mean": mean,
@@ -101,12 +98,7 @@ class GaussianProcess(nn.Module):
 
     def forward(self, batch: Data) -> Tensor:
         """The mean for ``batch.descriptors``, shape ``[graphs, targets]``; probabilities of classes."""
-        given = getattr(batch, "descriptors", None)
-        if given is None or given.dim() != 2 or given.size(1) != self.columns:
-            found = "none" if given is None else f"shape {list(given.shape)}"
-            raise OsanError(
-                f"descriptors: expected batch.descriptors of shape [graphs, {self.columns}], got {found}"
-            )
+        given = descriptors_of(batch, self.columns)
         near = _kernel(self._scaled(given), self.points, len(self.mean), *self.kernel[:2].tolist())
         out = self.center + near @ self.alpha
         return out if self.kind == "regression" else out.clamp(1e-3, 1 - 1e-3)

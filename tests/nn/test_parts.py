@@ -210,6 +210,7 @@ OWN = {
     "osan": {},
     "k-osan": {"k": 1, "aggregation": "per-subgraph"},
     "marked": {"k": 1, "alongside": True},
+    "sswl": {"aggregation": "per-subgraph"},
     "dropout": {"m": 3, "p": 0.2},
     "reconstruction": {"k": 3},
     "identity": {"hops": 2},

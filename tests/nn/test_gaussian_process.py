@@ -125,6 +125,19 @@ def test_a_random_part_of_many_graphs(data):
     assert torch.equal(process.points, made(x, y, points=20).points)
 
 
+def test_the_order_of_the_graphs_does_not_choose_the_kernel():
+    """A table that is sorted: its first thousand graphs tell nothing."""
+    torch.manual_seed(0)
+    x = torch.randn(1300, 2)
+    y = (3 * x[:, :1]).sin()
+    y[:1000] = 0.0
+    x[:1000] += 50.0
+    shuffled = torch.randperm(1300)
+    found = [made(x[rows], y[rows]) for rows in (torch.arange(1300), shuffled)]
+    assert found[0].kernel[1] == found[1].kernel[1]
+    assert (mean_of(found[0], x[1000:]) - y[1000:]).abs().mean() < 0.1
+
+
 def test_numbers_that_are_missing_count_as_the_mean(data):
     x, y = data
     process = made(x, y)

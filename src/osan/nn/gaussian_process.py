@@ -118,7 +118,7 @@ class GaussianProcess(nn.Module):
         if self.kind == "multiclass":
             y = torch.nn.functional.one_hot(y.long().view(-1), self.alpha.size(1))
         order = torch.randperm(len(y), generator=torch.Generator().manual_seed(0))
-        taken = order[: len(self.points)].sort().values
+        taken = order[: len(self.points)]  # in random order, since the kernel is chosen on the first of them
         x, y = self._scaled(descriptors[taken]).double(), y[taken].double()
         known = ~y.isnan()
         center = torch.where(known, y, 0.0).sum(0) / known.sum(0).clamp(min=1)

@@ -241,8 +241,9 @@ def default_settings(path: str, graphs: int | None = None, *, molecules: bool | 
     Regression has standardized targets and the squared error.
 
     Molecules have RDKit's descriptors and counts of circular substructures beside the network, half of them
-    left out at random in each step, up to 20,000 molecules; other graphs have a centrality as input instead,
-    and vertices are summed, not averaged, so that the network sees how large a graph is.
+    left out at random in each step, and a Gaussian process on them that predictions are averaged with, up to
+    20,000 molecules; other graphs have a centrality as input instead, and vertices are summed, not averaged,
+    so that the network sees how large a graph is.
 
     Parameters
     ----------

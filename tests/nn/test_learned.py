@@ -82,14 +82,15 @@ def same(left, right):
     seed=st.integers(0, 10**6),
     option=st.sampled_from(sorted(OPTIONS)),
     operation=st.sampled_from(["delete", "mark"]),
+    atomic=st.sampled_from(["unordered", "distance"]),
     deleted=st.sampled_from(["masked", "isolated", "unpooled"]),
     aggregation=st.sampled_from(["per-vertex", "per-subgraph"]),
     whole_graph=st.booleans(),
 )
-def test_gradients(sizes, seed, option, operation, deleted, aggregation, whole_graph):
+def test_gradients(sizes, seed, option, operation, atomic, deleted, aggregation, whole_graph):
     torch.manual_seed(seed)
     batch = batch_of(sizes)
-    more = {"atomic": "unordered", "k": 1} if operation == "mark" else {}
+    more = {"atomic": atomic, "k": 1} if operation == "mark" else {}
     vertices = encoder((2,), WIDTH)
     model = nn.osan(WIDTH, 3, 1, vertex_encoder=vertices, aggregation=aggregation, **more, **OPTIONS[option])
     condition(model)

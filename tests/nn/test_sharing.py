@@ -117,8 +117,9 @@ def test_layers(layer, kind):
 
 @pytest.mark.parametrize("kind", MARKED)
 @pytest.mark.parametrize("marked", [False, True])
-def test_marks(kind, marked):
-    options = {"atomic": "unordered", "marked": marked, "conv": "gine", **EDGES}
+@pytest.mark.parametrize("atomic", ["unordered", "distance"])
+def test_marks(kind, marked, atomic):
+    options = {"atomic": atomic, "marked": marked, "conv": "gine", **EDGES}
     assert_equal(network(**options), BATCH, MARKED[kind](BATCH))
 
 

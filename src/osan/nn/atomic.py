@@ -9,6 +9,7 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
+from osan.nn.distances import distance_columns
 from osan.nn.encoders import encoded_vertices, warn_unseen
 from osan.nn.options import Atomic, Rank
 
@@ -151,9 +152,12 @@ class InitialFeatures(Module):
         warning if there is an ``x``.
     atomic
         ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership in
-        the tuple, that is marks; ``None``: neither.
+        the tuple, that is marks; ``"distance"``: the distance to each vertex of the tuple, of which a mark is
+        the distance 0; ``None``: neither.
     k
         The length of the tuples, for ``"ordered"``.
+    reach
+        The largest distance that is seen, for ``"distance"``.
     rank
         How ranks enter: as the row of the rank-permuted ``"adjacency"``, or as an ``"embedding"``.
     num_ranks
@@ -167,12 +171,13 @@ class InitialFeatures(Module):
         *,
         atomic: Atomic | None = None,
         k: int = 0,
+        reach: int = 10,
         rank: Rank | None = None,
         num_ranks: int = 0,
     ) -> None:
         super().__init__()
-        if atomic not in (None, "ordered", "unordered"):
-            raise OsanError(f"atomic: expected 'ordered', 'unordered' or None, got {atomic!r}")
+        if atomic not in (None, "ordered", "unordered", "distance"):
+            raise OsanError(f"atomic: expected 'ordered', 'unordered', 'distance' or None, got {atomic!r}")
         if rank not in (None, "adjacency", "embedding"):
             raise OsanError(f"rank: expected 'adjacency', 'embedding' or None, got {rank!r}")
         if rank is not None and num_ranks < 1:
@@ -184,6 +189,7 @@ class InitialFeatures(Module):
         self.types = Linear(atomic_columns(k), width, bias=False) if ordered else None
         self.labels = Linear(k * width, width, bias=False) if ordered else None
         self.mark = Parameter(torch.randn(width)) if atomic == "unordered" else None
+        self.distance = Parameter(torch.randn(reach + 1, width)) if atomic == "distance" else None
         self.warned = False
         self.rows = Linear(num_ranks, width, bias=False) if rank == "adjacency" else None
         self.ranks = Embedding(num_ranks + 1, width) if rank == "embedding" else None
@@ -209,6 +215,9 @@ class InitialFeatures(Module):
             h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
         if self.mark is not None:
             h = h + of(membership(bag)).to(h.dtype)[:, None] * self.mark
+        if self.distance is not None:
+            columns = distance_columns(batch, bag, membership(bag).to(h.dtype), len(self.distance) - 1)
+            h = h + of(columns) @ self.distance
         if self.rows is not None:
             h = h + self.rows(of(rank_rows(bag, self.num_ranks, h.dtype)))
         if self.ranks is not None:

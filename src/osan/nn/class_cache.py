@@ -206,7 +206,8 @@ def can_cache(initial: Any, stack: Any) -> bool:
     """
     if type(initial) is not InitialFeatures or type(stack) is not Stack:
         return False
-    if initial.types is not None or initial.rows is not None or initial.ranks is not None:
+    others = (initial.types, initial.rows, initial.ranks, initial.distance)
+    if any(part is not None for part in others):
         return False
     encoders: list[Any] = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]
     around = any(isinstance(layer.conv, AllConv) for layer in stack.layers)

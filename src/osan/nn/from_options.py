@@ -42,6 +42,7 @@ def osan(
     vertex_encoder: Encoder | None = None,
     atomic: Atomic | None = None,
     k: int = 0,
+    reach: int = 10,
     rank: Rank | None = None,
     num_ranks: int = 0,
     aggregation: Aggregation = "per-subgraph",
@@ -62,7 +63,7 @@ def osan(
     ----------
     width, layers, out
         The width of all features, the number T of layers, and the number of predictions.
-    vertex_encoder, atomic, k, rank, num_ranks
+    vertex_encoder, atomic, k, reach, rank, num_ranks
         The initial features: see :class:`osan.nn.InitialFeatures`. ``vertex_encoder`` is a module, or a
         function that makes one.
     aggregation, level
@@ -99,7 +100,9 @@ def osan(
     check_choice("aggregation", aggregation, ("per-vertex", "per-subgraph"))
     check_choice("level", level, ("graph", "vertex"))
     encoder = as_encoder(vertex_encoder, "vertex_encoder")
-    initial = InitialFeatures(width, encoder, atomic=atomic, k=k, rank=rank, num_ranks=num_ranks)
+    initial = InitialFeatures(
+        width, encoder, atomic=atomic, k=k, reach=reach, rank=rank, num_ranks=num_ranks
+    )
     made = stack(width, layers, activation=activation, **layer_options)
     first, second = (sagg, readout) if aggregation == "per-vertex" else (readout, sagg)
     inner = Pool(first, width)

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 Aggregation = Literal["per-vertex", "per-subgraph"]
 Level = Literal["graph", "vertex"]
-Atomic = Literal["ordered", "unordered"]
+Atomic = Literal["ordered", "unordered", "distance"]
 Rank = Literal["adjacency", "embedding"]
 Admission = Callable[[SubgraphBag], Tensor]
 Encoder = Module | Callable[[], Module]
@@ -86,6 +86,7 @@ class BagOptions(NetworkOptions, total=False):
 
     atomic: Atomic | None
     k: int
+    reach: int
     aggregation: Aggregation
 
 

@@ -25,6 +25,7 @@ from osan.nn.atomic import (
     types_of_copies,
     types_of_tuples,
 )
+from osan.nn.distances import distance_columns
 from osan.nn.edges import EdgeRows, attributes_of
 from osan.nn.layers import AllConv
 from osan.nn.messages import sum_of_messages
@@ -288,6 +289,9 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
         columns.append(membership(bag))
     elif bag.mark is not None:  # for layers that look at marks
         columns.append(bag.mark)
+    if initial.distance is not None:
+        mark = membership(bag).to(initial.distance.dtype)
+        columns.append(distance_columns(batch, bag, mark, len(initial.distance) - 1))
     if initial.rows is not None:
         columns.append(rank_rows(bag, initial.num_ranks, torch.get_default_dtype()))
     if initial.ranks is not None:

@@ -116,7 +116,7 @@ def downstream(
         if not accepts(make, name):
             raise OsanError(f"network.{name}: the architecture {network.architecture!r} takes no such option")
     if policy is not None and policy.operation == "mark":
-        given["atomic"] = "unordered"
+        given["atomic"] = network.atomic
     if policy is not None and policy.ordered:
         given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
     given |= share_options(network.options, {"network": make}, "network.options")["network"]

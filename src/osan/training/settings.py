@@ -180,7 +180,8 @@ class NetworkSettings(Section):
     have no features) and mean pooling. ``"custom"`` stands for a model that was passed to
     :func:`~osan.training.run.train`. ``descriptor_dropout`` is the share of descriptors that a training step
     does not see; ``dropout`` by default. ``blend`` averages predictions with those of a Gaussian process on
-    the descriptors, if there are some; see :class:`osan.nn.GaussianProcess`.
+    the descriptors, if there are some; see :class:`osan.nn.GaussianProcess`. ``atomic`` says what a policy
+    that marks vertices shows of them: the marks, or with ``"distance"`` how far each vertex is from them.
     """
 
     architecture: Annotated[str, name_in("osan.nn.architectures:ARCHITECTURES", further=[CUSTOM])] = "osan"
@@ -195,6 +196,7 @@ class NetworkSettings(Section):
     dropout: float | None = Field(default=None, ge=0, lt=1)
     descriptor_dropout: float | None = Field(default=None, ge=0, lt=1)
     blend: Literal["gaussian-process"] | None = None
+    atomic: Literal["unordered", "distance"] = "unordered"
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"

@@ -189,7 +189,7 @@ class InitialFeatures(Module):
         self.types = Linear(atomic_columns(k), width, bias=False) if ordered else None
         self.labels = Linear(k * width, width, bias=False) if ordered else None
         self.mark = Parameter(torch.randn(width)) if atomic == "unordered" else None
-        self.distance = Parameter(torch.randn(reach + 1, width)) if atomic == "distance" else None
+        self.distance = Parameter(0.1 * torch.randn(reach + 1, width)) if atomic == "distance" else None
         self.warned = False
         self.rows = Linear(num_ranks, width, bias=False) if rank == "adjacency" else None
         self.ranks = Embedding(num_ranks + 1, width) if rank == "embedding" else None

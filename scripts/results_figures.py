@@ -1,0 +1,136 @@
+"""Draw the three figures of docs/results.md from the CSV files in results/.
+
+    python scripts/results_figures.py           # writes docs/images/{ways,cost,kappa}.svg
+    python scripts/results_figures.py --check   # exit code 1 if one of them is not what the files say
+
+``ways`` shows the test error of every way to choose, ``cost`` the same over the time of training, ``kappa`` how
+settled the choice of each estimator is after every epoch.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from osan.figures import empty_figure
+from osan.files import write_bytes
+from osan.report.pictures import rendered
+from osan.report.records import Record, read_records
+
+ROOT = Path(__file__).parents[1]
+IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
+# Dataset, the end of the names of its runs, and what is predicted.
+DATASETS = (
+    ("zinc", "distance-30-epochs", "ZINC\nMAE"),
+    ("qm9-12k.csv", "r2-30-epochs", "QM9, spatial extent\nMAE in bohr²"),
+    ("lipophilicity.csv.gz", "40-epochs", "Lipophilicity\nMAE"),
+)
+MARKS = "mark-1-vertex-distinct/x2"
+# What is said of a way, the part of the name of its runs, and its color.
+WAYS = (
+    ("whole graph", "baseline", "#555555"),
+    ("random marks", f"random/{MARKS}", "#7570b3"),
+    ("central marks", f"centrality/{MARKS}", "#1b9e77"),
+    ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02"),
+)
+ESTIMATORS = (
+    ("straight-through", "#d95f02"),
+    ("simple", "#1b9e77"),
+    ("score-function", "#7570b3"),
+    ("imle", "#555555"),
+)
+
+
+def errors(records: list[Record], dataset: str, way: str, name: str) -> list[float]:
+    """The test errors of the runs of a way, in a single pass."""
+    wanted = f"{dataset}/few-marks/{way}/{name}"
+    found = [record for record in records if record.name == wanted]
+    return [record.value if record.separate is None else record.separate for record in found]
+
+
+def ways() -> Any:
+    """One panel per dataset: the error of every seed, their mean and two standard errors."""
+    records = read_records(RESULTS / "runs.csv")
+    figure = empty_figure(8.0, 2.6)
+    panels = figure.subplots(1, len(DATASETS), sharey=True)
+    for panel, (dataset, name, title) in zip(panels, DATASETS, strict=True):
+        for place, (_, way, color) in enumerate(WAYS):
+            found = errors(records, dataset, way, name)
+            if not found:
+                continue
+            spread = 2 * stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
+            panel.errorbar(mean(found), -place, xerr=spread, fmt="o", color=color, capsize=3, markersize=6)
+            panel.plot(found, [-place - 0.22] * len(found), "|", color=color, markersize=7, alpha=0.7)
+        _style(panel, title)
+    panels[0].set_yticks([-place for place in range(len(WAYS))], [way for way, *_ in WAYS])
+    panels[0].set_ylim(0.5 - len(WAYS), 0.5)
+    return figure
+
+
+def cost() -> Any:
+    """One panel per dataset: error over the time of a training step, as multiples of the whole graph's."""
+    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    times = {(line["way"], line["marks"]): float(line["training_ms"]) for line in lines}
+    records = read_records(RESULTS / "runs.csv")
+    figure = empty_figure(8.0, 2.8)
+    panels = figure.subplots(1, len(DATASETS))
+    for panel, (dataset, name, title) in zip(panels, DATASETS, strict=True):
+        for label, way, color in WAYS:
+            found = errors(records, dataset, way, name)
+            if not found:
+                continue
+            side = (label.removesuffix(" marks"), "0" if way == "baseline" else "2")
+            x = times[side] / times["whole graph", "0"]
+            spread = stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
+            panel.errorbar(x, mean(found), yerr=2 * spread, fmt="o", color=color, capsize=3, markersize=6)
+            panel.annotate(
+                label, (x, mean(found)), (6, 4), textcoords="offset points", color=color, fontsize=8
+            )
+        _style(panel, title)
+        panel.set_xlabel("time of a training step,\nwhole graph = 1", fontsize=8)
+        panel.set_xlim(0.5, 5)
+        panel.margins(y=0.2)
+    return figure
+
+
+def kappa() -> Any:
+    """How far the choices of different samples agree after every epoch, beyond chance; one line each."""
+    with (RESULTS / "kappa.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    figure = empty_figure(5.0, 2.8)
+    panel = figure.subplots()
+    for estimator, color in ESTIMATORS:
+        some = [line for line in lines if line["name"].split("/")[2] == estimator]
+        epochs = sorted({int(line["epoch"]) for line in some})
+        values = [mean(float(line["kappa"]) for line in some if int(line["epoch"]) == e) for e in epochs]
+        panel.plot([epoch + 1 for epoch in epochs], values, color=color, linewidth=1.8)
+        if epochs:
+            at = (epochs[-1] + 1, values[-1])
+            panel.annotate(estimator, at, (4, -3), textcoords="offset points", color=color, fontsize=8)
+    _style(panel, "QM9: do two draws choose the same vertices?\n1 = always, 0 = no more than by chance")
+    panel.set_xlabel("epoch", fontsize=8)
+    panel.margins(x=0.25)
+    panel.set_xlim(left=0)
+    return figure
+
+
+def _style(panel: Any, title: str) -> None:
+    panel.set_title(title, fontsize=9, loc="left")
+    panel.tick_params(labelsize=8)
+    panel.grid(alpha=0.25)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+FIGURES: dict[str, Callable[[], Any]] = {"ways": ways, "cost": cost, "kappa": kappa}
+
+if __name__ == "__main__":
+    made = {name: rendered(draw(), "svg") for name, draw in FIGURES.items()}
+    if "--check" in sys.argv:
+        sys.exit(any((IMAGES / f"{name}.svg").read_bytes() != content for name, content in made.items()))
+    for name, content in made.items():
+        write_bytes(IMAGES / f"{name}.svg", content)

@@ -3,8 +3,8 @@
     python scripts/results_figures.py           # writes docs/images/{ways,cost,kappa}.svg
     python scripts/results_figures.py --check   # exit code 1 if one of them is not what the files say
 
-``ways`` shows the test error of every way to choose, ``cost`` the same over the time of training, ``kappa`` how
-settled the choice of each estimator is after every epoch.
+``ways`` shows the test error of every way to choose, ``cost`` the same over the time of training, ``kappa``
+how settled the choice of each estimator is after every epoch.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def distance_columns(batch: Data, bag: SubgraphBag, mark: Tensor, most: int) -> 
     .. math:: c_{(u,s),d} = \sum_{v \,:\, \mathrm{dist}_G(u, v) = d} m_{(v,s)}
 
     Distances are those of the graph, with edges followed in both directions. The columns are linear in the
-    marks m, so each mark gets a gradient from all vertices near it, chosen or not.
+    marks m, so each mark gets a gradient from all vertices near it, chosen or not. The time grows with the
+    number of vertices within ``most`` steps of a marked vertex; where marks are learned, of any vertex.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Fill the tables of docs/results-detail.md from results/runs.csv, and draw its picture.
+"""Fill the tables of docs/results.md and docs/results-detail.md from results/runs.csv, and draw a picture.
 
-python scripts/results_page.py           # rewrites the page and the picture
+python scripts/results_page.py           # rewrites the pages and the picture
 python scripts/results_page.py --check   # exit code 1 if a table is not what its command prints
 
 A table stands between ``<!-- osan runs ... -->``, the command that prints it, and ``<!-- end -->``.
@@ -19,7 +19,7 @@ from osan.cli import app
 from osan.files import written_whole
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "results-detail.md"
+PAGES = (ROOT / "docs" / "results.md", ROOT / "docs" / "results-detail.md")
 PICTURE = ROOT / "docs" / "images" / "results.svg"
 _TABLE = re.compile(r"(<!-- osan (?P<command>[^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -37,10 +37,14 @@ def filled(text: str) -> str:
 
 
 if __name__ == "__main__":
-    before = PAGE.read_text(encoding="utf-8")
-    after = filled(before)
+    stale = False
+    for page in PAGES:
+        before = page.read_text(encoding="utf-8")
+        after = filled(before)
+        stale = stale or before != after
+        if "--check" not in sys.argv:
+            with written_whole(page) as temporary:
+                temporary.write_text(after, encoding="utf-8")
     if "--check" in sys.argv:
-        sys.exit(before != after)
-    with written_whole(PAGE) as temporary:
-        temporary.write_text(after, encoding="utf-8")
+        sys.exit(stale)
     printed(f"runs results/runs.csv --under ogbg-molesol --out {shlex.quote(str(PICTURE))}")

@@ -84,6 +84,8 @@ def test_the_command(molesol, tmp_path):
     rows = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/baseline"))
     assert (len(rows), rows[0]["runs"]) == (1, 3)
     assert "whose names begin with 'zinc'" in run(table, "--under", "zinc", code=1)
+    assert json.loads(run(table, "--json", "--only", "*/baseline")) == rows
+    assert "begin with 'exp' and match '*pna*'" in run(table, "--under", "exp", "--only", "*pna*", code=1)
     assert "-0.050 ± 0.050" in run(table, "--against", "ogbg-molesol/gin/baseline")
     tex = run(table, "--against", "ogbg-molesol/gin/baseline", "--format", "latex")
     assert r"-0.050 $\pm$ 0.050" in tex

@@ -29,6 +29,7 @@ def runs(
     under: Annotated[
         str, typer.Option(help="Only runs whose names begin with this, e.g. exp or zinc/gin.")
     ] = "",
+    only: Annotated[str | None, typer.Option(help="Only runs whose names match, e.g. '*imle*'.")] = None,
     each: Annotated[
         bool, typer.Option("--each", help="One line per run instead of one per setting.")
     ] = False,
@@ -47,6 +48,7 @@ def runs(
 ) -> None:
     """List finished runs with mean and deviation over seeds, the paper's figure, epochs and times."""
     from osan.errors import OsanError
+    from osan.experiments.catalog import matches
     from osan.report.formats import latex_table, markdown_table
     from osan.report.pictures import checked_suffix
     from osan.report.records import group_records, read_records, to_csv
@@ -58,15 +60,18 @@ def runs(
     if columns and (as_json or format is Format.csv):
         raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
     everything = read_records(source, damaged=_warn)
-    records = [record for record in everything if is_under(record.name, under)]
+
+    def wanted(name: str) -> bool:
+        return is_under(name, under) and matches(name, only)
+
+    records = [record for record in everything if wanted(record.name)]
     if not records:
-        raise OsanError(
-            f"{source}: expected finished runs"
-            + (f" whose names begin with {under!r}" if under else "")
-            + ", got none"
-        )
+        whose = [f"begin with {under!r}"] if under else []
+        whose += [f"match {only!r}"] if only else []
+        named = f" whose names {' and '.join(whose)}" if whose else ""
+        raise OsanError(f"{source}: expected finished runs{named}, got none")
     with flag("against", "--against"):
-        groups = [group for group in group_records(everything, against) if is_under(group.name, under)]
+        groups = [group for group in group_records(everything, against) if wanted(group.name)]
     if out is not None:
         _draw(groups, out, suffix)
         # The table, or JSON, goes to stdout alone, so that it can be piped.

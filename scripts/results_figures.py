@@ -27,7 +27,7 @@ IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
 DATASETS = (
     ("zinc", "distance-30-epochs", "ZINC\nMAE"),
     ("qm9-12k.csv", "r2-30-epochs", "QM9, spatial extent\nMAE in bohr²"),
-    ("lipophilicity.csv.gz", "40-epochs", "Lipophilicity\nMAE"),
+    ("lipophilicity.csv.gz", "distance-40-epochs", "Lipophilicity\nMAE"),
 )
 MARKS = "mark-1-vertex-distinct/x2"
 # What is said of a way, the part of the name of its runs, and its color.

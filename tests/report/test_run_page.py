@@ -231,3 +231,4 @@ def test_an_ensemble_has_a_page(tmp_path):
     assert f"its members reach {', '.join(f'{value:.4g}' for value in run.result.members)}." in text
     assert "Learning curves" in text
     assert "--set ensemble=2" in text
+    assert f"torch {torch.__version__}" in text

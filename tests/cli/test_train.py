@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -385,3 +386,17 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert error == "osan: interrupted; continue with: osan train --resume runs/long/seed-0\n"
     assert settings_of(folder).training.epochs == 500
+
+
+def test_numbers_that_look_like_classes(osan, tmp_path, monkeypatch):
+    """One line says which option is probably missing."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'C' * (i + 1)},{i % 2}" for i in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join(["smiles,active", *rows]) + "\n")
+    words = ["train", "a.csv", "--target", "active", "--epochs", "1", "--quiet", "--set", "network.width=8"]
+    with pytest.warns(UserWarning, match="active: all numbers are 0 or 1; .* --kind binary") as found:
+        assert osan(*words).returncode == 0
+    first = next(each for each in found if "--kind" in str(each.message))
+    shown = warnings.formatwarning(first.message, first.category, first.filename, first.lineno)
+    assert shown == f"osan: {first.message}\n"
+    assert "UserWarning" in warnings.formatwarning("x", UserWarning, "/elsewhere/a.py", 1)

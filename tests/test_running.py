@@ -166,5 +166,7 @@ def test_replicates_as_in_the_command(tmp_path):
     more = osan.replicate(table(), 3, targets="y", seed=3, runs=tmp_path, processes=1, **SMALL)
     assert more.scores["mae"].values[:2] == done.scores["mae"].values
     assert (done.folder / "seed-3" / "result.json").stat().st_mtime_ns == before
+    with pytest.raises(OsanError, match=r"use osan.replicate\(data, 5"):
+        osan.train(table(), targets="y", runs=tmp_path, replicates=5, **SMALL)
     with pytest.raises(OsanError, match="replicates: expected a number from 1 to 1000, got 0"):
         osan.replicate(table(), 0, targets="y", runs=tmp_path, **SMALL)

@@ -97,6 +97,8 @@ def train(
     >>> sorted(run.scores)[:2], list(run.predict(["CCO"]).columns)
     (['mae', 'rmse'], ['smiles', 'predicted_size', 'predicted_size_spread'])
     """
+    if "replicates" in settings:
+        raise OsanError("replicates: expected one run, got several; use osan.replicate(data, 5, ...)")
     wanted = _wanted(
         data,
         policy,

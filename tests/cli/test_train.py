@@ -173,6 +173,12 @@ def test_predict_never_overwrites_its_table(own_run, tmp_path):
         assert (tmp_path / name).read_text() == "mol\nCCO\nno molecule\n"
     with pytest.raises(OsanError, match=r"out\.parquet: expected a \.csv or \.tsv file"):
         run("predict", own_run, "rejected.csv", "--out", "out.parquet", "--rejected", "bad.csv")
+    with pytest.raises(OsanError, match=r"out\.xlsx: expected a \.csv or \.tsv file"):
+        run("predict", own_run, "rejected.csv", "--out", "out.xlsx", "--rejected", "bad.csv")
+    (tmp_path / "other.csv").write_text("name\nCCO\n")
+    for words in (["predict", own_run, "other.csv"], ["embed", own_run, "other.csv", "--out", "e.npz"]):
+        with pytest.raises(OsanError, match=r"column 'mol', .* name the column of SMILES with --smiles"):
+            run(*words)
 
 
 def test_evaluate_with_other_noise(own_run):

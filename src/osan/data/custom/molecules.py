@@ -18,7 +18,7 @@ from osan.data.custom.rejected import Rejected, write_rejected
 from osan.data.custom.splits import check_custom, custom_split
 from osan.data.descriptors import describe
 from osan.data.flat import flatten
-from osan.data.formats.table import Table, has_column, is_missing, number, read_table
+from osan.data.formats.table import SMILES_HINT, Table, has_column, is_missing, number, read_table
 from osan.data.formats.times import times
 from osan.data.metrics import check_kind, default_metric
 from osan.data.naming import num_folds, table_columns
@@ -33,7 +33,6 @@ _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 # With these begin cells that say between which values a measurement is.
 _LIMITS = ("<", ">", "~", "≤", "≥")
 # What to do about a column that a table does not have.
-_SMILES_HINT = "name the column of SMILES with --smiles (in Python, smiles=...)"
 _TARGET_HINT = "name the targets with --target (in Python, targets=...)"
 _SPLIT_HINT = (
     "a split is random, scaffold, kfold, time:COLUMN, a file, or a column that holds train, val and test"
@@ -106,7 +105,7 @@ def load_table(
     wanted = [*sources, *columns, *table_columns(descriptors)]
     extra = [] if column is None or column in wanted else [column]
     hints = {**dict.fromkeys(extra, _SPLIT_HINT), **dict.fromkeys(wanted, _DESCRIPTOR_HINT)}
-    hints |= {**dict.fromkeys(columns, _TARGET_HINT), **dict.fromkeys(sources, _SMILES_HINT)}
+    hints |= {**dict.fromkeys(columns, _TARGET_HINT), **dict.fromkeys(sources, SMILES_HINT)}
     table = read_table(path, [*wanted, *extra], hints=hints)
     y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, sources, y, fragments)

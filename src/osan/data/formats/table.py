@@ -18,6 +18,8 @@ from osan.memory import require_free
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 _HEADER = 1 << 22  # bytes that hold any header
 _ROW, _FIELD = 200, 60  # bytes of memory that each takes
+# What to do about a table without the column of SMILES.
+SMILES_HINT = "name the column of SMILES with --smiles (in Python, smiles=...)"
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -133,7 +135,9 @@ def check_fields(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int
             raise OsanError(f"{path}, line {line}: expected {width} fields as in the header, got {len(row)}")
 
 
-def read_header(path: Path, columns: Sequence[str]) -> tuple[list[str], str]:
+def read_header(
+    path: Path, columns: Sequence[str], hints: Mapping[str, str] | None = None
+) -> tuple[list[str], str]:
     """The names of the columns of a text file, and the separator that makes ``columns`` some of them."""
     text = read_start(path, _HEADER)
     separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
@@ -143,7 +147,7 @@ def read_header(path: Path, columns: Sequence[str]) -> tuple[list[str], str]:
         raise OsanError(f"{path}, line 1: broken CSV ({error})") from error
     if not header:
         raise OsanError(f"{path}, line 1: expected a header, got an empty file")
-    check_columns(header, columns, path, 1)
+    check_columns(header, columns, path, 1, hints)
     return header, separator
 
 

@@ -9,13 +9,15 @@ OSAN_DATA) are split by scaffold or at random, three times each: seeds 0 to 2 ar
 the random split. All methods read the same files, whose column ``split`` says which part a row is in.
 
 - ``osan``: ``osan train FILE --kind KIND --target ... --split split --seed SEED``, nothing else.
+- ``osan-ensemble``: the same with ``--ensemble 5``, one member after the other.
 - ``lightgbm``: boosted trees on ECFP4 (2,048 counts) and RDKit's descriptors; 0.05 as learning rate, half of
   the columns for each tree, at most 2,000 trees, as many as are best on the validation split.
   Needs ``pip install lightgbm``.
 - ``chemprop``: ``chemprop train`` with its defaults (50 epochs, best epoch on the validation split), in an
   environment of its own: ``pip install chemprop``, then say where its command is.
 
-Scores are those of the test split, seconds those of the processor. A run that is in the file already is not
+Scores are those of the test split, seconds those of the processor. ``coverage`` is how often osan's conformal
+intervals (classes: sets) at level 0.9 hold the truth there. A run that is in the file already is not
 repeated. ``--tables``, ``--splits`` and ``--seeds`` choose some of them.
 """
 
@@ -47,7 +49,7 @@ from osan.files import write_bytes
 from osan.training.scores import score
 
 RESULTS = Path(__file__).parent.parent / "results" / "molecules.csv"
-COLUMNS = ("method", "version", "table", "split", "seed", "mae", "rmse", "rocauc", "seconds")
+COLUMNS = ("method", "version", "table", "split", "seed", "mae", "rmse", "rocauc", "coverage", "seconds")
 SPLITS, SEEDS = ("scaffold", "random"), (0, 1, 2)
 # Scores on the test split, and the version of what reached them.
 Outcome = tuple[dict[str, float], str]
@@ -122,17 +124,26 @@ def scored(prediction: torch.Tensor, y: torch.Tensor, table: Molecules) -> dict[
 
 
 def run_osan(
-    path: Path, table: Molecules, seed: int, given: argparse.Namespace
+    path: Path, table: Molecules, seed: int, given: argparse.Namespace, *more: str
 ) -> tuple[dict[str, float], str]:
-    """``osan train``, with nothing but the columns and the seed."""
+    """``osan train``, with nothing but the columns, the seed and ``more``."""
     from importlib.metadata import version
 
     target = [word for name in names(table) for word in ("--target", name)]
     command = ["train", str(path), "--kind", table.kind, *target, "--split", "split", "--seed", str(seed)]
+    command += more
     runs = ["--runs", str(path.parent / "runs"), "--json", "--quiet"]
     done = json.loads(called([sys.executable, "-m", "osan", *command, *runs]))
     metrics = ("mae", "rmse") if table.kind == "regression" else ("rocauc",)
-    return {metric: done["scores"][metric] for metric in metrics}, version("osan")
+    scores = {metric: done["scores"][metric] for metric in metrics}
+    return scores | {"coverage": done["intervals"]["coverage"]}, version("osan")
+
+
+def run_ensemble(
+    path: Path, table: Molecules, seed: int, given: argparse.Namespace
+) -> tuple[dict[str, float], str]:
+    """``osan train --ensemble 5``; members take turns, so that this is one process like all others."""
+    return run_osan(path, table, seed, given, "--ensemble", "5", "--processes", "1")
 
 
 def run_lightgbm(
@@ -198,6 +209,7 @@ def run_chemprop(
 
 METHODS: dict[str, Callable[..., Outcome]] = {
     "osan": run_osan,
+    "osan-ensemble": run_ensemble,
     "lightgbm": run_lightgbm,
     "chemprop": run_chemprop,
 }
@@ -266,39 +278,98 @@ def write_results(rows: Iterable[Mapping[str, Any]], path: Path, columns: tuple[
 
 
 def show(given: argparse.Namespace) -> None:
-    """Means with standard errors, and how often osan is level or ahead."""
+    """Means with standard errors, how often osan is level or ahead, coverage, and times."""
     rows = read_results(given.results)
     for metric in ("mae", "rmse"):
-        print(table_of(rows, metric), end="\n\n")
+        print(table_of(rows, metric), counts_of(rows, metric), sep="\n\n", end="\n\n")
+    print(coverage_of(rows), times_of(rows), sep="\n\n")
+
+
+Values = dict[tuple[str, str, str], dict[str, float]]
+
+
+def values_of(rows: list[dict[str, str]], number: str) -> Values:
+    """The metric of each seed, by method, table and split; ``number`` for regression."""
+    found: Values = defaultdict(dict)
+    for row in rows:
+        metric = "rocauc" if row["rocauc"] else number
+        found[row["method"], row["table"], row["split"]][row["seed"]] = float(row[metric])
+    return found
+
+
+def shared(found: Values, name: str, split: str, methods: Iterable[str]) -> dict[str, list[float]]:
+    """The values of each method, for the seeds that all of the methods with any result have.
+
+    Random splits differ between seeds, so other means could not be compared.
+    """
+    there = {method: found[method, name, split] for method in methods if found[method, name, split]}
+    seeds = sorted(set.intersection(*(set(each) for each in there.values()))) if there else []
+    return {method: [there.get(method, {})[seed] for seed in seeds if method in there] for method in methods}
 
 
 def table_of(rows: list[dict[str, str]], number: str = "mae") -> str:
-    """The results as Markdown, with ``number`` for regression.
-
-    Level means: worse by at most one standard error of the difference of the two means.
-    """
-    found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for row in rows:
-        metric = "rocauc" if row["rocauc"] else number
-        found[row["method"], row["table"], row["split"]].append(float(row[metric]))
+    """The results as Markdown, with ``number`` for regression; a row has the seeds that all methods have."""
+    found = values_of(rows, number)
     lines = [
         "| table | split | metric | osan | chemprop | LightGBM |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    counts: dict[str, list[str]] = {"chemprop": [], "lightgbm": []}
     for name, table in TABLES.items():
         metric = number if table.kind == "regression" else "rocauc"
         for split in SPLITS:
-            cells = [words(found[method, name, split]) for method in ("osan", "chemprop", "lightgbm")]
-            lines.append(f"| {name} | {split} | {metric} | {' | '.join(cells)} |")
-            for other, outcomes in counts.items():
-                ours, theirs = found["osan", name, split], found[other, name, split]
-                if ours and theirs:
-                    outcomes.append(compared(ours, theirs, "min" if metric == number else "max"))
-    for other, outcomes in counts.items():
-        ahead, level = outcomes.count("ahead"), outcomes.count("level")
-        lines.append(f"\nosan and {other}: ahead {ahead}, level {level}, behind {outcomes.count('behind')}.")
+            values = shared(found, name, split, ("osan", "chemprop", "lightgbm"))
+            lines.append(f"| {name} | {split} | {metric} | {' | '.join(map(words, values.values()))} |")
     return "\n".join(lines)
+
+
+def counts_of(rows: list[dict[str, str]], number: str = "mae") -> str:
+    """How often osan is ahead, level or behind, of all splits that both methods have a seed of.
+
+    Level means: worse by at most one standard error of the difference of the two means.
+    """
+    found, lines = values_of(rows, number), []
+    for ours, other in (("osan", "chemprop"), ("osan", "lightgbm"), ("osan-ensemble", "lightgbm")):
+        outcomes = []
+        for name, table in TABLES.items():
+            direction = "min" if table.kind == "regression" else "max"
+            for split in SPLITS:
+                first, second = shared(found, name, split, (ours, other)).values()
+                if first and second:
+                    outcomes.append(compared(first, second, direction))
+        ahead, level = outcomes.count("ahead"), outcomes.count("level")
+        if outcomes:
+            said = f"ahead {ahead}, level {level}, behind {outcomes.count('behind')} of {len(outcomes)}"
+            lines.append(f"{ours} and {other}, by {number} and rocauc: {said}.")
+    return "\n".join(lines)
+
+
+def coverage_of(rows: list[dict[str, str]]) -> str:
+    """The coverage of intervals at level 0.9 as Markdown."""
+    found: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in rows:
+        if row["method"] == "osan" and row["coverage"]:
+            found[row["table"], row["split"]].append(float(row["coverage"]))
+    lines = ["| table | random | scaffold |", "| --- | --- | --- |"]
+    for name in TABLES:
+        cells = [words(found[name, split]) for split in ("random", "scaffold")]
+        if any(cells):
+            lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def times_of(rows: list[dict[str, str]]) -> str:
+    """How many times the processor time of chemprop osan takes, for each table."""
+    seconds = {key(row): float(row["seconds"]) for row in rows}
+    lines = []
+    for name in TABLES:
+        ratios = [
+            value / seconds[("chemprop", *rest)]
+            for (method, *rest), value in sorted(seconds.items())
+            if method == "osan" and rest[0] == name and ("chemprop", *rest) in seconds
+        ]
+        if ratios:
+            lines.append(f"{name}: {', '.join(f'{ratio:.2f}' for ratio in ratios)}")
+    return "times of osan over those of chemprop: " + "; ".join(lines)
 
 
 def words(values: list[float]) -> str:

@@ -136,3 +136,37 @@ def test_a_table_is_stored_once_by_its_content(run):
     assert len(stored) == 1
     assert run.settings.data.dataset == str(stored[0].resolve())
     assert _stored(table("z"), runs) != str(stored[0])
+
+
+def test_neighbors_in_a_frame(run):
+    with pytest.warns(UserWarning, match="1 of 3 rows"):
+        out = run.predict(["CCCO", "no molecule", "CCCCCCCCCCCC"], neighbors=2, level=0.5)
+    assert list(out.columns)[-7:] == [
+        *(f"neighbor_{i}_{part}" for i in (1, 2) for part in ("smiles", EVIL, "similarity")),
+        "in_domain",
+    ]
+    assert out["neighbor_1_similarity"].dtype == out[f"predicted_{EVIL}"].dtype == np.float64
+    first = out["neighbor_1_smiles"][0]
+    assert first in set(table()["smiles"])
+    assert out[f"neighbor_1_{EVIL}"][0] == pytest.approx(len(first) / 3)
+    assert out["neighbor_1_smiles"].isna().tolist() == [False, True, False]
+    assert out["neighbor_1_similarity"][0] >= out["neighbor_2_similarity"][0]
+    with pytest.raises(OsanError, match="neighbors: expected at most"):
+        run.predict(["CCCO"], neighbors=1000)
+
+
+def test_replicates_as_in_the_command(tmp_path):
+    done = osan.replicate(table(), 2, targets="y", seed=3, runs=tmp_path, processes=1, **SMALL)
+    assert [run.settings.seed for run in done.runs] == [3, 4]
+    assert done.scores["mae"].values == [run.scores["mae"] for run in done.runs]
+    assert done.scores["mae"].mean == pytest.approx(sum(done.scores["mae"].values) / 2)
+    assert done.runs[1].folder == done.folder / "seed-4"
+    assert "<td>mae</td>" in done._repr_html_()
+    before = (done.folder / "seed-3" / "result.json").stat().st_mtime_ns
+    more = osan.replicate(table(), 3, targets="y", seed=3, runs=tmp_path, processes=1, **SMALL)
+    assert more.scores["mae"].values[:2] == done.scores["mae"].values
+    assert (done.folder / "seed-3" / "result.json").stat().st_mtime_ns == before
+    with pytest.raises(OsanError, match=r"use osan.replicate\(data, 5"):
+        osan.train(table(), targets="y", runs=tmp_path, replicates=5, **SMALL)
+    with pytest.raises(OsanError, match="replicates: expected a number from 1 to 1000, got 0"):
+        osan.replicate(table(), 0, targets="y", runs=tmp_path, **SMALL)

@@ -189,3 +189,15 @@ def test_an_ensemble_predicts_the_mean_of_its_members(tmp_path):
     model.save(tmp_path / "model")
     for copy in (OSANRegressor.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(copy.predict(SMILES), expected)
+
+
+def test_a_table_of_one_column(regressor):
+    """What scikit-learn's transformers of columns return."""
+    expected = regressor.predict(SMILES[:3])
+    frame = pd.DataFrame({"smiles": SMILES[:3], "y": 0})
+    for given in (frame[["smiles"]], frame[["smiles"]].to_numpy()):
+        np.testing.assert_array_equal(regressor.predict(given), expected)
+    with pytest.raises(
+        OsanError, match=r"X: expected one column of SMILES or PyG Data, got the shape \(3, 2\)"
+    ):
+        regressor.predict(frame)

@@ -9,7 +9,13 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = ("bags", "data", "errors", "experiments", "graphs", "nn", "report", "selection", "training", "wl")
-_HOMES = {"Run": "report", "load_model": "training", "open_run": "report", "train": "running"}
+_HOMES = {
+    "Run": "report",
+    "load_model": "training",
+    "open_run": "report",
+    "replicate": "running",
+    "train": "running",
+}
 
 
 def __getattr__(name: str) -> Any:

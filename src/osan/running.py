@@ -1,10 +1,11 @@
-"""``osan.train`` and ``osan.open_run``: in Python as on the command line."""
+"""``osan.train``, ``osan.replicate`` and ``osan.open_run``: in Python as on the command line."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,19 @@ from osan.experiments.protocols import chosen_settings
 from osan.files import write_bytes
 from osan.report.frames import columns_of, is_frame
 from osan.report.runs import Run, open_run
+from osan.shown import html_table
 from osan.training.folder import run_folder
 from osan.training.locating import located
+from osan.training.replicates import Spread, replicate_settings
+from osan.training.replicates import replicate as replicate_runs
 from osan.training.run import train as train_settings
+from osan.training.settings import Settings
 from osan.training.settings_files import named_changes
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["open_run", "train"]
+__all__ = ["Replicates", "open_run", "replicate", "train"]
 
 
 def train(
@@ -43,6 +48,7 @@ def train(
     resume: bool = False,
     progress: bool = True,
     root: str | os.PathLike[str] | None = None,
+    processes: int | None = None,
     **settings: Any,
 ) -> Run:
     """Train and score a network, as ``osan train`` does; all results are in the folder of the run.
@@ -71,6 +77,8 @@ def train(
         Whether to show a bar.
     root
         The folder of raw files of named datasets; ``$OSAN_DATA`` by default.
+    processes
+        How many members of an ensemble are trained at a time; one for each processor by default.
     settings
         Any other setting by its last word, such as ``epochs=50`` or ``width=128``, or in full, as
         ``**{"training.options": {...}}``.
@@ -89,7 +97,92 @@ def train(
     >>> sorted(run.scores)[:2], list(run.predict(["CCO"]).columns)
     (['mae', 'rmse'], ['smiles', 'predicted_size', 'predicted_size_spread'])
     """
-    runs = Path(runs)
+    if "replicates" in settings:
+        raise OsanError("replicates: expected one run, got several; use osan.replicate(data, 5, ...)")
+    wanted = _wanted(
+        data,
+        policy,
+        Path(runs),
+        name,
+        smiles=smiles,
+        targets=targets,
+        split=split,
+        seed=seed,
+        network=network,
+        selection=selection,
+        weigher=weigher,
+        subgraphs=subgraphs,
+        like_the_paper=like_the_paper,
+        **settings,
+    )
+    folder = run_folder(Path(runs), wanted)
+    place = None if root is None else Path(root)
+    train_settings(wanted, folder, resume=resume, progress=progress, data=place, processes=processes)
+    return open_run(folder)
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Runs of one training with several seeds: their folder, the runs, and each metric with its deviation."""
+
+    folder: Path
+    runs: list[Run]
+    scores: dict[str, Spread]
+
+    def _repr_html_(self) -> str:
+        rows = [(name, each.mean, each.deviation) for name, each in self.scores.items()]
+        return html_table(["test", "mean", "deviation"], rows, f"{len(self.runs)} runs in {self.folder}")
+
+
+def replicate(
+    data: str | os.PathLike[str] | Mapping[str, Sequence[Any]] | pandas.DataFrame,
+    count: int,
+    policy: str | None = None,
+    *,
+    name: str | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    progress: bool = True,
+    root: str | os.PathLike[str] | None = None,
+    processes: int | None = None,
+    **options: Any,
+) -> Replicates:
+    """Train ``count`` runs with other seeds, random splits and folds, as ``osan train --replicates`` does.
+
+    Takes what :func:`train` takes. Runs that are finished are not repeated, so the same call goes on after an
+    interruption; ``processes`` are trained at a time, one for each processor by default.
+
+    >>> import tempfile
+    >>> table = {"smiles": ["C" * n + end for n in range(1, 6) for end in "ON"], "y": list(range(10))}
+    >>> small = {"epochs": 1, "width": 8, "layers": 2, "progress": False}
+    >>> done = replicate(table, 2, runs=tempfile.mkdtemp(), processes=1, **small)
+    >>> len(done.runs), len(done.scores["mae"].values)
+    (2, 2)
+    """
+    wanted = _wanted(data, policy, Path(runs), name, **options)
+    place = None if root is None else Path(root)
+    scores = replicate_runs(wanted, count, Path(runs), progress=progress, data=place, processes=processes)
+    folders = [run_folder(Path(runs), each) for each in replicate_settings(wanted, count)]
+    return Replicates(folders[0].parent, [open_run(folder) for folder in folders], scores)
+
+
+def _wanted(
+    data: Any,
+    policy: str | None,
+    runs: Path,
+    name: str | None,
+    *,
+    smiles: str | Sequence[str] | None = None,
+    targets: str | Sequence[str] | None = None,
+    split: str | None = None,
+    seed: int = 0,
+    network: str | None = None,
+    selection: str | None = None,
+    weigher: str | None = None,
+    subgraphs: str | int | None = None,
+    like_the_paper: bool = False,
+    **settings: Any,
+) -> Settings:
+    """The settings of a run by the arguments of :func:`train`; a table in memory is stored."""
     changes = named_changes(settings)
     given = {
         "data.smiles": smiles if smiles is None or isinstance(smiles, str) else list(smiles),
@@ -107,11 +200,7 @@ def train(
         network=network,
         like_the_paper=like_the_paper,
     )
-    wanted = located(chosen.varied(changes, name))
-    folder = run_folder(runs, wanted)
-    place = None if root is None else Path(root)
-    train_settings(wanted, folder, resume=resume, progress=progress, data=place)
-    return open_run(folder)
+    return located(chosen.varied(changes, name))
 
 
 def _stored(data: Any, runs: Path) -> str:

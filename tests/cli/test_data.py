@@ -105,7 +105,10 @@ def test_one_line_and_exit_code_two(osan, tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("x\n1\n")
     result = osan("data", "prepare", "a.csv")
     assert result.returncode == 2
-    assert result.stderr == "osan: a.csv, line 1: expected one column 'smiles', got 0 in the header x\n"
+    assert result.stderr == (
+        "osan: a.csv, line 1: expected one column 'smiles', got 0 in the header x; "
+        "name the column of SMILES with --smiles (in Python, smiles=...)\n"
+    )
 
 
 def test_the_list_says_what_the_generated_tasks_are():

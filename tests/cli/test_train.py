@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from typer.testing import CliRunner
@@ -172,6 +173,12 @@ def test_predict_never_overwrites_its_table(own_run, tmp_path):
         assert (tmp_path / name).read_text() == "mol\nCCO\nno molecule\n"
     with pytest.raises(OsanError, match=r"out\.parquet: expected a \.csv or \.tsv file"):
         run("predict", own_run, "rejected.csv", "--out", "out.parquet", "--rejected", "bad.csv")
+    with pytest.raises(OsanError, match=r"out\.xlsx: expected a \.csv or \.tsv file"):
+        run("predict", own_run, "rejected.csv", "--out", "out.xlsx", "--rejected", "bad.csv")
+    (tmp_path / "other.csv").write_text("name\nCCO\n")
+    for words in (["predict", own_run, "other.csv"], ["embed", own_run, "other.csv", "--out", "e.npz"]):
+        with pytest.raises(OsanError, match=r"column 'mol', .* name the column of SMILES with --smiles"):
+            run(*words)
 
 
 def test_evaluate_with_other_noise(own_run):
@@ -385,3 +392,17 @@ def test_ctrl_c_says_how_to_go_on(tmp_path):
     assert process.returncode == 130
     assert error == "osan: interrupted; continue with: osan train --resume runs/long/seed-0\n"
     assert settings_of(folder).training.epochs == 500
+
+
+def test_numbers_that_look_like_classes(osan, tmp_path, monkeypatch):
+    """One line says which option is probably missing."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{'C' * (i + 1)},{i % 2}" for i in range(12)]
+    (tmp_path / "a.csv").write_text("\n".join(["smiles,active", *rows]) + "\n")
+    words = ["train", "a.csv", "--target", "active", "--epochs", "1", "--quiet", "--set", "network.width=8"]
+    with pytest.warns(UserWarning, match="active: all numbers are 0 or 1; .* --kind binary") as found:
+        assert osan(*words).returncode == 0
+    first = next(each for each in found if "--kind" in str(each.message))
+    shown = warnings.formatwarning(first.message, first.category, first.filename, first.lineno)
+    assert shown == f"osan: {first.message}\n"
+    assert "UserWarning" in warnings.formatwarning("x", UserWarning, "/elsewhere/a.py", 1)

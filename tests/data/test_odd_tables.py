@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import osan
-from osan.data import load_table
+from osan.data import load, load_table
 from osan.errors import OsanError
 from osan.training.settings import Settings
 
@@ -102,8 +102,62 @@ def test_odd_molecules_are_trained_on_and_predicted(tmp_path):
     assert "<svg" in run.report(worst=2).path.read_text()
 
 
+def test_odd_molecules_have_descriptors(tmp_path):
+    """The default puts RDKit's descriptors beside the graph, some of which are no numbers for metals."""
+    odd = ["[Na+]", "[H][H]", "O=[U]=O", "[Fe]", "NCC(=O)" * 51 + "O", "F[P-](F)(F)(F)(F)F.[K+]", "[H+]"]
+    table = {"smiles": [*odd, *("C" * n + "O" for n in range(1, 24))], "y": list(range(30))}
+    run = osan.train(table, runs=tmp_path, **SMALL)
+    assert run.settings.data.descriptors
+    found = run.predict(odd, level=0.3, neighbors=1)
+    for name in ("predicted_y", "y_low", "y_high", "neighbor_1_similarity"):
+        assert found[name].map(math.isfinite).all(), name
+
+
 @pytest.mark.parametrize("policy", [None, "delete 1 vertex x 3", "delete 1 edge x 2"])
 def test_a_table_of_single_atoms(tmp_path, policy):
     atoms = ["[Na+]", "[K+]", "C", "N", "O", "S", "P", "F", "Cl", "Br"]
     run = osan.train({"smiles": atoms, "y": list(range(10))}, policy, runs=tmp_path, **SMALL)
     assert run.predict(["[Li+]", "C"])["predicted_y"].map(math.isfinite).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"column 'y', got 0 in the header SMILES, expt, when; name the targets with --target"),
+        ({"targets": "Expt"}, "column 'smiles', .*did you mean 'SMILES'[?]; name the column of SMILES with"),
+        (
+            {"smiles": "SMILES", "targets": "Expt"},
+            "column 'Expt', .*did you mean 'expt'[?]; name the targets",
+        ),
+        (
+            {"split": "scafold"},
+            "column 'scafold', .*; a split is random, scaffold, kfold, time:COLUMN, a file",
+        ),
+        ({"split": "time:year"}, "column 'year', .*; a split is random"),
+        ({"descriptors": ["rdkit3d"]}, "column 'rdkit3d', .*; descriptors are rdkit2d, morgan, morgan:N and"),
+    ],
+)
+def test_a_column_that_is_not_there(tmp_path, options, message):
+    """The error says which option names it, and which column was probably meant."""
+    (tmp_path / "a.csv").write_text("SMILES,expt,when\nC,1,2\n")
+    right = {"smiles": "SMILES", "targets": "expt"} if set(options) & {"split", "descriptors"} else {}
+    right = right if options else {"smiles": "SMILES"}
+    with pytest.raises(OsanError, match=message):
+        load_table(tmp_path / "a.csv", **right, **options)
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.txt"])
+def test_a_file_that_is_no_table_by_its_name(tmp_path, name):
+    (tmp_path / name).write_bytes(b"PK")
+    with pytest.raises(OsanError, match=r"; a table of molecules is a \.csv, \.tsv or \.parquet file"):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize("cell", [">100", "< 0.1", "~5", "≥3"])
+def test_limits_instead_of_numbers(tmp_path, cell):
+    (tmp_path / "a.csv").write_text(f"smiles,y\nC,1\nCC,{cell}\n")
+    words = (
+        f"line 3, column y: expected a number, got '{cell}'; a limit is no measured value: write the number"
+    )
+    with pytest.raises(OsanError, match=words):
+        load_table(tmp_path / "a.csv")

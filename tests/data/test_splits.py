@@ -96,3 +96,9 @@ def test_scaffolds_of_large_molecules_are_not_looked_for():
     assert time.process_time() - start < 10
     # The small ones have one scaffold, which is the largest group; each large one is a group of its own.
     assert [part.tolist() for part in split.values()] == [[2, 3, 4, 5, 6, 7, 8, 9], [1], [0]]
+
+
+def test_scaffolds_are_found_without_a_word_from_rdkit(capfd):
+    """It warns of every hydrogen ion, which salts have."""
+    scaffold_split(["[Cl-].NC1CC1.[H+]", *(f"C1C{'C' * n}1" for n in range(1, 20))])
+    assert capfd.readouterr().err == ""

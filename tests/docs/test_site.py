@@ -189,3 +189,26 @@ def _imported(name):
     except ModuleNotFoundError:
         room, _, last = name.rpartition(".")
         return getattr(import_module(room), last)
+
+
+def test_the_comparison_of_molecules_is_that_of_its_runs():
+    """The table, the counts and the coverage of the page, and no seed was left out."""
+    benchmark = run_path(str(ROOT / "benchmarks" / "molecules.py"))
+    rows = benchmark["read_results"](ROOT / "results" / "molecules.csv")
+    page = text_of(DOCS / "molecules.md")
+    assert benchmark["table_of"](rows) in page
+    for number in ("mae", "rmse"):
+        for line in benchmark["counts_of"](rows, number).splitlines():
+            assert line in page
+    assert benchmark["coverage_of"](rows) in page
+    assert benchmark["times_of"](rows) in page
+    counts = re.findall(r"ahead (\d+), level \d+, behind \d+ of (\d+)", benchmark["counts_of"](rows))
+    (chemprop, splits), (lightgbm, others) = counts[:2]
+    readme = text_of(ROOT / "README.md")
+    assert f"[Better on {chemprop} of {splits} splits](docs/molecules.md#" in readme
+    assert f"gradient boosting on {lightgbm} of {others}" in readme
+    keys = [benchmark["key"](row) for row in rows]
+    assert len(set(keys)) == len(keys)
+    for key in keys:
+        seeds = sorted(int(other[3]) for other in keys if other[:3] == key[:3])
+        assert seeds == list(range(len(seeds)))

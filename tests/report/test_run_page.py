@@ -17,7 +17,7 @@ import osan
 from osan.cli import app
 from osan.errors import OsanError
 from osan.report.command import command_of
-from osan.report.run_figures import bins
+from osan.report.run_figures import bins, parity
 from osan.report.run_page import _coverage, confusion, target_figures
 from osan.report.scored import Scored, read_scored
 from osan.training import load_model, load_task
@@ -231,3 +231,11 @@ def test_an_ensemble_has_a_page(tmp_path):
     assert f"its members reach {', '.join(f'{value:.4g}' for value in run.result.members)}." in text
     assert "Learning curves" in text
     assert "--set ensemble=2" in text
+    assert f"torch {torch.__version__}" in text
+
+
+def test_the_numbers_of_a_parity_plot_do_not_touch():
+    y = np.linspace(-15.8, 2.7, 20)
+    texts = re.findall(r">([^<>]+)</text>", parity(y, y))
+    numbers = [text for text in texts if re.fullmatch(r"[-−]?[0-9.]+", text)]
+    assert 4 <= len(numbers) <= 12  # on both axes

@@ -77,6 +77,40 @@ def test_a_finished_run_is_returned_as_it_is(finished, small):
     assert content(finished) == before
 
 
+def test_a_run_that_failed_at_once_can_be_started_again(tmp_path, small):
+    """A table is corrected, and the same command works; what was trained is still protected."""
+    table, folder = tmp_path / "a.csv", tmp_path / "run"
+    rows = "".join(f"{'C' * (i + 1)},{i}\n" for i in range(30))
+    wanted = small(**{"data.dataset": str(table), "data.options": {}, "training.epochs": 1})
+    table.write_text("smiles,y\n" + rows + "CO,>100\n")
+    for _ in range(2):
+        with pytest.raises(OsanError, match="expected a number, got '>100'; a limit is no measured value"):
+            train(wanted, folder, progress=False)
+    table.write_text("smiles,y\n" + rows)
+    train(wanted, folder, progress=False)
+    assert not (folder / FAILED).exists()
+    (folder / RESULT).unlink()
+    (folder / FAILED).write_text("{}")
+    with pytest.raises(OsanError, match=r"holds a run already; resume it"):
+        train(wanted, folder, progress=False)
+
+
+@pytest.mark.parametrize(("part", "name"), [("val", "validation"), ("test", "test")])
+def test_a_split_without_both_classes_is_refused_before_training(tmp_path, small, part, name):
+    """Not after it, when the test split is scored."""
+    table = tmp_path / "a.csv"
+    parts = ["train"] * 10 + ["val"] * 5 + ["test"] * 5
+    rows = [f"{'C' * (i + 1)},{0 if parts[i] == part else i % 2},{parts[i]}" for i in range(20)]
+    table.write_text("\n".join(["smiles,y,part", *rows]) + "\n")
+    data = {"data.dataset": str(table), "data.options": {}, "data.kind": "binary", "data.split": "part"}
+    words = f"both classes.*, got none in the {name} split of 5; choose another split .*data.metric=logloss"
+    with pytest.raises(OsanError, match=words):
+        train(small(**data, **{"training.epochs": 1}), tmp_path / "run", progress=False)
+    assert not (tmp_path / "run" / "metrics.csv").exists()
+    metric = {"data.metric": "logloss", "training.epochs": 1}
+    assert train(small(**data, **metric), tmp_path / "run", progress=False).metric == "logloss"
+
+
 def test_other_settings(finished, small):
     before = content(finished)
     changed = small(**{"training.learning_rate": 0.5})

@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from shlex import quote
 from typing import Annotated, NoReturn
@@ -94,6 +95,7 @@ def main() -> None:
     70 for a bug (with its traceback), 130 after Ctrl-C, 143 after SIGTERM and 141 if the reader of the output
     is gone. Only a command itself exits with 1.
     """
+    warnings.formatwarning = _formatted
     try:
         _check_words(sys.argv[1:])
         code = app(standalone_mode=False)
@@ -114,6 +116,18 @@ def main() -> None:
             interrupts.leave()
         _fail_unforeseen(error)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+_formatted_by_python = warnings.formatwarning
+
+
+def _formatted(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning of osan in one line; those of others as Python shows them."""
+    if os.path.dirname(os.path.dirname(__file__)) + os.sep in filename:
+        return f"osan: {' '.join(str(message).split())}\n"
+    return _formatted_by_python(message, category, filename, lineno, line)
 
 
 def _check_words(words: Sequence[str]) -> None:

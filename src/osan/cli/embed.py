@@ -25,7 +25,7 @@ def embed(
     They are the mean over samples. Rows that cannot be used are left out. The table has to fit into memory.
     """
     from osan.data.custom.fragments import smiles_columns
-    from osan.data.formats.table import read_table
+    from osan.data.formats.table import SMILES_HINT, read_table
     from osan.data.naming import table_columns
     from osan.training.embedding import embed_table, write_embedded
     from osan.training.run import load_predictor
@@ -37,7 +37,8 @@ def embed(
     model = load_predictor(run)
     column = one_or_many(smiles) or model.settings.data.smiles
     wanted = [*smiles_columns(column), *table_columns(model.settings.data.descriptors)]
-    table = read_table(molecules, wanted, whole=True)
+    hints = dict.fromkeys(smiles_columns(column), SMILES_HINT)
+    table = read_table(molecules, wanted, whole=True, hints=hints)
     embedded = embed_table(model, table, column)
     with flag("out", "--out"):
         write_embedded(out, embedded)

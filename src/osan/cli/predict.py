@@ -163,7 +163,7 @@ def _print_molecules(
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.fragments import smiles_columns
     from osan.data.custom.rejected import write_rejected
-    from osan.data.formats.table import read_table
+    from osan.data.formats.table import SMILES_HINT, read_table
     from osan.data.naming import table_columns
     from osan.training.columns import distinct, write_csv
     from osan.training.neighbors import neighbors_of
@@ -173,7 +173,10 @@ def _print_molecules(
     if of_file:
         _check_names(given, out, rejected)
     wanted = [*smiles_columns(column), *table_columns(model.settings.data.descriptors)]
-    table = read_table(Path(given), wanted, whole=True) if of_file else one_molecule(given, column)
+    hints = dict.fromkeys(smiles_columns(column), SMILES_HINT)
+    table = (
+        read_table(Path(given), wanted, whole=True, hints=hints) if of_file else one_molecule(given, column)
+    )
     with flag("neighbors", "--neighbors"):
         similar = neighbors_of(model, neighbors)
     predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
@@ -207,5 +210,5 @@ def _check_names(table: str, *written: Path | None) -> None:
         if path is not None and path.exists() and path.samefile(table):
             what = "table" if is_table(table) else "file"
             raise OsanError(f"--out, --rejected: expected another file, got {path}, the {what} itself")
-        if path is not None and path.suffix.lower() in (".parquet", ".pq", ".gz"):
+        if path is not None and path.suffix.lower() in (".parquet", ".pq", ".gz", ".xlsx", ".xls", ".ods"):
             raise OsanError(f"{path}: expected a .csv or .tsv file, as predictions are written as text")

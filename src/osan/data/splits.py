@@ -204,10 +204,11 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
     scaffolds = optional("rdkit.Chem.Scaffolds.MurckoScaffold", "molecules", "a scaffold split")
     kit = rdkit("a scaffold split")
     groups: dict[str, list[int]] = defaultdict(list)
-    for i, text in enumerate(smiles):
-        large = len(text) > _MOST_ATOMS and kit.Chem.MolFromSmiles(text).GetNumAtoms() > _MOST_ATOMS
-        scaffold = text if large else scaffolds.MurckoScaffoldSmiles(smiles=text, includeChirality=True)
-        groups[scaffold].append(i)
+    with kit.rdBase.BlockLogs():  # RDKit warns of every hydrogen ion
+        for i, text in enumerate(smiles):
+            large = len(text) > _MOST_ATOMS and kit.Chem.MolFromSmiles(text).GetNumAtoms() > _MOST_ATOMS
+            scaffold = text if large else scaffolds.MurckoScaffoldSmiles(smiles=text, includeChirality=True)
+            groups[scaffold].append(i)
     ordered = sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True)
     first, second = fractions[0] * len(smiles), (fractions[0] + fractions[1]) * len(smiles)
     parts: dict[str, list[int]] = {part: [] for part in PARTS}

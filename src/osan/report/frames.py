@@ -18,6 +18,7 @@ from osan.errors import OsanError
 from osan.extras import optional
 from osan.training.calibration import interval_of
 from osan.training.columns import distinct, numbered
+from osan.training.neighbors import neighbors_of
 from osan.training.prediction import one_molecule, predict_graphs, predict_table, takes_molecules
 from osan.training.run import load_predictor
 
@@ -28,7 +29,11 @@ if TYPE_CHECKING:
 
 
 def predict_frame(
-    folder: Path, given: Any, smiles: str | Sequence[str] | None = None, level: float | None = None
+    folder: Path,
+    given: Any,
+    smiles: str | Sequence[str] | None = None,
+    level: float | None = None,
+    neighbors: int = 0,
 ) -> pandas.DataFrame:
     """What :meth:`osan.report.Run.predict` returns."""
     pandas = optional("pandas", "molecules", "predictions as a DataFrame")
@@ -36,21 +41,27 @@ def predict_frame(
     settings, info = model.settings, model.info
     interval = interval_of(folder, info, level)
     if _is_file(given) and content_of(given) != "table" and not takes_molecules(info):
+        if neighbors:
+            raise OsanError(f"neighbors: expected a table of molecules, got graphs in {given}")
         columns, numbers = predict_graphs(model, Path(given), interval=interval)
         return pandas.DataFrame(numbers.numpy(), columns=distinct(columns))
     column = smiles or settings.data.smiles
     table = _table(given, column, settings.data)
-    predicted = predict_table(model, table, column, interval=interval)
+    similar = neighbors_of(model, neighbors)
+    predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
     kept = given if is_frame(given) else _whole_frame(table)
-    cells = np.full((len(table.lines), len(predicted.columns)), np.nan)
+    cells: list[list[Any]] = [[np.nan] * len(predicted.columns) for _ in table.lines]
     for row, values in predicted.values.items():
-        cells[row] = values
+        cells[row] = [np.nan if value == "" else value for value in values]  # an unknown target of a neighbor
     names = numbered(predicted.columns, list(map(str, kept.columns)))
     bad = predicted.rejected
     if bad:
         said = f"{len(bad)} of {len(table.lines)} rows cannot be used and have no prediction; first: "
         warnings.warn(f"{said}row {bad[0].line}, {bad[0].reason}", stacklevel=3)
-    return pandas.concat([kept, pandas.DataFrame(cells, index=kept.index, columns=names)], axis=1)
+    new = pandas.DataFrame(cells, index=kept.index, columns=names)
+    if not cells:  # without rows, nothing tells that these are numbers
+        new = new.astype(float)
+    return pandas.concat([kept, new], axis=1)
 
 
 def is_frame(given: Any) -> bool:

@@ -17,7 +17,7 @@ from osan.report.pictures import data_uri, svg
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 from osan.report.table import Line, figure, headings, rows_of, table_lines
 from osan.report.templates import filled
-from osan.training.folder import ENVIRONMENT, read_json
+from osan.training.folder import ENVIRONMENT, member_folder, read_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -204,8 +204,9 @@ def _examples(
 def environments(found: Sequence[Run]) -> list[str]:
     """The versions and platforms of the runs, each combination once."""
     seen: dict[str, None] = {}
-    for run in found:
-        path = run.folder / ENVIRONMENT
+    members = [member_folder(run.folder, i) for run in found for i in range(run.settings.ensemble)]
+    for folder in [*(run.folder for run in found), *members]:
+        path = folder / ENVIRONMENT
         if path.is_file():
             try:
                 content = read_json(path)

@@ -36,6 +36,7 @@ def parity(y: Array, predicted: Array, lower: Array | None = None, upper: Array 
     ends = (low - margin, high + margin)
     panel.plot(ends, ends, "--", color=_INK, linewidth=0.8)
     panel.set(xlim=ends, ylim=ends)
+    panel.locator_params(nbins=5)  # numbers such as -12.5 would touch each other
     return _drawn(figure)
 
 

@@ -58,7 +58,12 @@ class Run:
         return {} if self.result is None else dict(self.result.scores)
 
     def predict(
-        self, molecules: Any, *, smiles: str | Sequence[str] | None = None, level: float | None = None
+        self,
+        molecules: Any,
+        *,
+        smiles: str | Sequence[str] | None = None,
+        level: float | None = None,
+        neighbors: int = 0,
     ) -> pandas.DataFrame:
         """Predict molecules, with the columns of ``osan predict``.
 
@@ -73,6 +78,9 @@ class Run:
             The column with SMILES, or several; those of the run by default.
         level
             The level of intervals, such as 0.9, if they are wanted.
+        neighbors
+            How many of the most similar training molecules are added, with ``in_domain``, whether the
+            molecule is like those at all.
 
         Returns
         -------
@@ -81,7 +89,7 @@ class Run:
         """
         from osan.report.frames import predict_frame
 
-        return predict_frame(self.folder, molecules, smiles, level)
+        return predict_frame(self.folder, molecules, smiles, level, neighbors)
 
     def explain(self, which: str | int, *, samples: int = 100, data: Path | None = None) -> Frequencies:
         """What the network looks at in a molecule (SMILES), or in a graph of the test split (its position).

@@ -190,7 +190,7 @@ class Estimator(BaseEstimator):
 
     def _graphs(self, X: Any) -> FlatDataset:
         """Graphs from SMILES, or from PyG graphs; every row must be usable."""
-        rows = list(X)
+        rows = _rows(X)
         if not rows:
             raise OsanError("X: expected at least one row, got none")
         words = isinstance(rows[0], str)
@@ -281,6 +281,15 @@ class Estimator(BaseEstimator):
     @classmethod
     def _restored(cls, name: str, value: Any) -> Any:
         return np.array(value) if isinstance(value, list) else value
+
+
+def _rows(X: Any) -> list[Any]:
+    """The rows of what scikit-learn takes; a table (DataFrame or array) must have one column."""
+    if getattr(X, "ndim", 1) == 1:
+        return list(X)
+    if X.ndim != 2 or X.shape[1] != 1:
+        raise OsanError(f"X: expected one column of SMILES or PyG Data, got the shape {tuple(X.shape)}")
+    return [row[0] for row in np.asarray(X, dtype=object)]
 
 
 def _without_target(graph: Data) -> Data:

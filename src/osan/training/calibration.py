@@ -186,8 +186,8 @@ def read_calibration(folder: Path, info: TaskInfo) -> Calibration:
     path = folder / CALIBRATION
     if not path.is_file():
         raise OsanError(
-            f"level: expected a run with {CALIBRATION}, got {folder}, whose samples vote or which "
-            "was trained before there were intervals"
+            f"level: expected a run with {CALIBRATION}, got {folder}, whose samples vote (train with "
+            "--set selection.combine=mean instead) or which was trained before there were intervals"
         )
     try:
         stored = _STORED.validate_python(read_json(path))

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from osan.data import FlatDataset, FlatLoader
+from osan.data import FlatDataset, FlatLoader, Task
 from osan.devices import sent
+from osan.errors import OsanError
 from osan.selection import Noise, agreement
 from osan.training.members import Predictor, joined, members_of, votes
 from osan.training.module import Learner
@@ -124,6 +125,22 @@ def separate_score(each: Tensor, y: Tensor, info: TaskInfo) -> float | None:
         return None
     repeated = y.repeat(samples, *[1] * (y.dim() - 1))
     return float(score(each.flatten(0, 1), repeated, info.kind, info.metric))
+
+
+def check_scorable(task: Task, info: TaskInfo) -> None:
+    """Raise if the metric is not defined on a split, as ROC-AUC without molecules of both classes."""
+    for name, graphs in (("validation", task.val), ("test", task.test)):
+        count = len(graphs) * info.num_targets
+        guess = torch.linspace(-1, 1, count).reshape(len(graphs), info.num_targets)
+        try:
+            score(guess, graphs.y, info.kind, info.metric)
+        except OsanError as error:
+            other = {"binary": "logloss", "multiclass": "accuracy"}.get(info.kind, "mae")
+            hint = "" if info.metric == other else f", or another metric (--set data.metric={other})"
+            raise OsanError(
+                f"{error} in the {name} split of {len(graphs)}; choose another split (--split, or --set "
+                f"data.seed=1 for a random one){hint}"
+            ) from None
 
 
 def scores(prediction: Tensor, y: Tensor, info: TaskInfo, votes: bool = False) -> dict[str, float]:

@@ -101,12 +101,13 @@ def neighbors_of(model: Predictor, count: int) -> Neighbors | None:
 
     known = fingerprints(texts(task.train))
     nearest = np.array([row.max() for row in _similarities(fingerprints(texts(task.val)), known)])
-    names, targets = info.targets, task.train.y.tolist()
+    names, targets = info.targets, task.train.y.numpy()
     cells: list[list[Cell]]
     if info.kind == "multiclass":
-        cells = [[info.class_names[number]] for number in targets]
+        cells = [[info.class_names[number]] for number in targets.tolist()]
     else:
-        cells = [["" if value != value else value for value in row] for row in targets]
+        # As few digits as tell these numbers apart, so that -0.44 in single precision is not -0.43999999.
+        cells = [["" if value != value else float(str(value)) for value in row] for row in targets]
     return Neighbors(count, names, texts(task.train), cells, known, -conformal(-nearest, IN_DOMAIN))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from pathlib import Path
 
 import torch
@@ -16,7 +17,7 @@ from osan.locks import locked
 from osan.training import folder as files
 from osan.training.blending import add_process, blend, check_blend, share_of
 from osan.training.build import build
-from osan.training.evaluation import predict
+from osan.training.evaluation import check_scorable, predict
 from osan.training.fit import Fitted, fit, named_parts
 from osan.training.folder import Result, read_result, settings_of
 from osan.training.members import Ensemble, Predictor
@@ -179,7 +180,7 @@ def _model(settings: Settings, info: TaskInfo, model: nn.Module | None) -> nn.Mo
 
 def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
     """Make the folder of a new run, or check that it holds this very one; the result if it is finished."""
-    if (folder / files.SETTINGS).is_file():
+    if (folder / files.SETTINGS).is_file() and not _failed_at_once(folder):
         if not resume:
             raise Unfinished(f"{folder} holds a run already; resume it, or choose another folder", folder)
         different = settings.differences(settings_of(folder))
@@ -194,6 +195,12 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
     write_settings(settings, folder / files.SETTINGS)
     (folder / files.FAILED).unlink(missing_ok=True)
     return None
+
+
+def _failed_at_once(folder: Path) -> bool:
+    """Whether a run failed before it trained anything, as with a table that cannot be read."""
+    trained = (files.METRICS, files.CHECKPOINT, files.RESULT, files.member_folder(folder, 0).name)
+    return (folder / files.FAILED).is_file() and not any((folder / name).exists() for name in trained)
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
@@ -230,6 +237,8 @@ def _train(
 ) -> Result:
     task = load_task(settings, data, folder / "rejected.csv", task)
     info = TaskInfo.of(task, settings)
+    check_scorable(task, info)
+    _warn_of_classes(task, info)
     torch.manual_seed(settings.seed)
     learner = Learner(_model(settings, info, model), settings, info)
     check_blend(learner.model, settings, info)
@@ -243,6 +252,19 @@ def _train(
     if result is None:
         raise OsanError(f"{folder / files.RESULT} was not written")
     return result
+
+
+def _warn_of_classes(task: Task, info: TaskInfo) -> None:
+    """Say so if the numbers of a table look like classes."""
+    if task.lines and info.kind == "regression":
+        y = task.train.y
+        if bool((y.isnan() | (y == 0) | (y == 1)).all()):
+            names = ", ".join(info.targets)[:80]
+            warnings.warn(
+                f"{names}: all numbers are 0 or 1; if these are classes, train with --kind binary (in "
+                "Python, kind='binary')",
+                stacklevel=2,
+            )
 
 
 def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:

@@ -19,7 +19,7 @@ from osan.data.custom.fragments import smiles_columns
 from osan.data.custom.rejected import rejected_text
 from osan.data.formats.cells import csv_text
 from osan.data.formats.chunks import table_chunks
-from osan.data.formats.table import Table
+from osan.data.formats.table import SMILES_HINT, Table
 from osan.data.naming import table_columns
 from osan.errors import OsanError
 from osan.files import finish, read_bytes
@@ -103,7 +103,9 @@ def predict_file(
                 stream.truncate(size)
                 stream.seek(size)
             try:
-                chunks = islice(table_chunks(path, _columns(run, smiles), rows), told.parts, None)
+                hints = dict.fromkeys(smiles_columns(smiles), SMILES_HINT)
+                every = table_chunks(path, _columns(run, smiles), rows, hints)
+                chunks = islice(every, told.parts, None)
                 for predicted in _predictions(run, chunks, smiles, processes, more):
                     told = _write(predicted, told, good, bad, out, raw)
                     write_json(state, {"identity": identity, **asdict(told)})

@@ -19,6 +19,7 @@ from osan.data.formats.saved import plain_list, read_pt
 from osan.data.formats.table import number
 from osan.data.formats.tu import read_tu
 from osan.data.metrics import check_kind, default_metric
+from osan.data.naming import content_of
 from osan.data.splits import Split, SplitRequest
 from osan.data.task import Alphabets, Features, Task, make_task
 from osan.errors import OsanError
@@ -61,7 +62,8 @@ def load_graphs(
     if labels is not None and has_targets(path):
         raise OsanError(f"labels: expected none, for {path} contains targets, got {str(labels)!r}")
     if labels is None and not has_targets(path):
-        raise OsanError(f"labels: expected a text file with one line per graph of {path}, got none")
+        hint = "" if content_of(path) else "; a table of molecules is a .csv, .tsv or .parquet file"
+        raise OsanError(f"labels: expected a text file with one line per graph of {path}, got none{hint}")
     graphs, alphabets = read_flat(path)
     classes: tuple[str, ...] = ()
     if labels is not None:

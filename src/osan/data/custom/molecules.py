@@ -18,7 +18,7 @@ from osan.data.custom.rejected import Rejected, write_rejected
 from osan.data.custom.splits import check_custom, custom_split
 from osan.data.descriptors import describe
 from osan.data.flat import flatten
-from osan.data.formats.table import Table, has_column, is_missing, number, read_table
+from osan.data.formats.table import SMILES_HINT, Table, has_column, is_missing, number, read_table
 from osan.data.formats.times import times
 from osan.data.metrics import check_kind, default_metric
 from osan.data.naming import num_folds, table_columns
@@ -30,6 +30,14 @@ from osan.words import Fragments, Kind
 
 # How tables write the values of a binary target, besides 1 and 0.
 _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
+# With these begin cells that say between which values a measurement is.
+_LIMITS = ("<", ">", "~", "≤", "≥")
+# What to do about a column that a table does not have.
+_TARGET_HINT = "name the targets with --target (in Python, targets=...)"
+_SPLIT_HINT = (
+    "a split is random, scaffold, kfold, time:COLUMN, a file, or a column that holds train, val and test"
+)
+_DESCRIPTOR_HINT = "descriptors are rdkit2d, morgan, morgan:N and columns of numbers"
 
 
 def load_table(
@@ -95,7 +103,10 @@ def load_table(
     column, of_times = _split_column(request, path)
     sources = smiles_columns(smiles)
     wanted = [*sources, *columns, *table_columns(descriptors)]
-    table = read_table(path, [*wanted, *([] if column is None or column in wanted else [column])])
+    extra = [] if column is None or column in wanted else [column]
+    hints = {**dict.fromkeys(extra, _SPLIT_HINT), **dict.fromkeys(wanted, _DESCRIPTOR_HINT)}
+    hints |= {**dict.fromkeys(columns, _TARGET_HINT), **dict.fromkeys(sources, SMILES_HINT)}
+    table = read_table(path, [*wanted, *extra], hints=hints)
     y, classes = _targets(table, columns, kind)
     molecules, rows, bad = read_molecules(table, sources, y, fragments)
     if rejected is not None:
@@ -342,6 +353,8 @@ def _target(cell: str, where: str, decimal_comma: bool) -> float:
         return number(cell, where, decimal_comma)
     except OsanError as error:
         hint = "; names of classes are for the kind multiclass" if cell[:1].isalpha() else ""
+        if cell[:1] in _LIMITS:
+            hint = "; a limit is no measured value: write the number alone, or leave the cell empty"
         raise OsanError(f"{error}{hint}") from None
 
 

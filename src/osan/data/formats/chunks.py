@@ -6,7 +6,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from osan.data.formats.parquet import open_parquet, parquet_cells, readable, require_memory, require_rows
@@ -20,7 +20,9 @@ _LONGEST_LINE = 1 << 24
 _FIELD, _MOST = 60, 1 << 28
 
 
-def table_chunks(path: Path, columns: Sequence[str], size: int = 10_000) -> Iterator[Table]:
+def table_chunks(
+    path: Path, columns: Sequence[str], size: int = 10_000, hints: Mapping[str, str] | None = None
+) -> Iterator[Table]:
     """Whole rows as :func:`~osan.data.formats.table.read_table` reads them, ``size`` at a time.
 
     Raises
@@ -29,9 +31,9 @@ def table_chunks(path: Path, columns: Sequence[str], size: int = 10_000) -> Iter
         If the file is no such table; for a damaged row, when it is reached.
     """
     if path.suffix.lower() in (".parquet", ".pq"):
-        yield from _parquet_chunks(path, columns, size)
+        yield from _parquet_chunks(path, columns, size, hints)
         return
-    header, separator = read_header(path, columns)
+    header, separator = read_header(path, columns, hints)
     line = 1
     with open_unpacked(path) as packed:
         text = io.TextIOWrapper(packed, encoding=encoding_of(path), newline="")
@@ -81,10 +83,12 @@ def _lines(text: io.TextIOWrapper, path: Path) -> Iterator[str]:
         yield line
 
 
-def _parquet_chunks(path: Path, columns: Sequence[str], size: int) -> Iterator[Table]:
+def _parquet_chunks(
+    path: Path, columns: Sequence[str], size: int, hints: Mapping[str, str] | None
+) -> Iterator[Table]:
     file, first = open_parquet(path), 1
     header = list(file.schema_arrow.names)
-    check_columns(header, columns, path)
+    check_columns(header, columns, path, hints=hints)
     with readable(path):
         require_memory(file, path, size)
         batches = file.iter_batches(batch_size=size)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 from osan.data.formats.parquet import open_parquet, parquet_cells, readable, require_memory, require_rows
@@ -17,6 +18,8 @@ from osan.memory import require_free
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 _HEADER = 1 << 22  # bytes that hold any header
 _ROW, _FIELD = 200, 60  # bytes of memory that each takes
+# What to do about a table without the column of SMILES.
+SMILES_HINT = "name the column of SMILES with --smiles (in Python, smiles=...)"
 
 
 def is_table(path: str | os.PathLike[str]) -> bool:
@@ -54,11 +57,13 @@ class Table:
     rows: list[list[str]] = field(default_factory=list)
 
 
-def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table:
+def read_table(
+    path: Path, columns: Sequence[str], whole: bool = False, hints: Mapping[str, str] | None = None
+) -> Table:
     """Read columns of a ``.csv``, ``.tsv`` (each also with ``.gz``) or ``.parquet`` file with a header.
 
     A ``.csv`` file has commas, semicolons or tabs: the first of these for which the header has the columns.
-    With ``whole``, all cells are kept.
+    With ``whole``, all cells are kept. ``hints`` say what to do if a column is not there.
 
     Raises
     ------
@@ -68,7 +73,7 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     if len(set(columns)) != len(columns):
         raise OsanError(f"columns: expected different names, got {', '.join(columns)}")
     if _is_parquet(path):
-        return _read_parquet(path, columns, whole)
+        return _read_parquet(path, columns, whole, hints)
     text = read_text(path)
     rows: list[list[str]] = []
     lines: list[int] = []
@@ -88,7 +93,7 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     if not rows:
         raise OsanError(f"{path}, line 1: expected a header, got an empty file")
     header = [name.strip() for name in rows[0]]
-    check_columns(header, columns, path, lines[0])
+    check_columns(header, columns, path, lines[0], hints)
     check_fields(rows, lines, len(header), path)
     place = {column: header.index(column) for column in columns}
     cells = {column: [row[i].strip() for row in rows[1:]] for column, i in place.items()}
@@ -96,15 +101,31 @@ def read_table(path: Path, columns: Sequence[str], whole: bool = False) -> Table
     return Table(path, cells, lines[1:], separator == ";", *kept)
 
 
-def check_columns(header: Sequence[str], columns: Sequence[str], path: Path, line: int | None = None) -> None:
-    """Raise unless a header has each of the columns once."""
+def check_columns(
+    header: Sequence[str],
+    columns: Sequence[str],
+    path: Path,
+    line: int | None = None,
+    hints: Mapping[str, str] | None = None,
+) -> None:
+    """Raise unless a header has each of the columns once; ``hints`` say what to do about one that is not."""
     for column in columns:
         if header.count(column) != 1:
             where = f"{path}, line {line}" if line is not None else f"{path}"
+            hint = (hints or {}).get(column, "")
             raise OsanError(
                 f"{where}: expected one column {column!r}, got {header.count(column)} in the header "
-                f"{', '.join(header)[:200]}"
+                f"{', '.join(header)[:200]}{_similar(column, header)}{hint and f'; {hint}'}"
             )
+
+
+def _similar(column: str, header: Sequence[str]) -> str:
+    """Which column of the header was probably meant, in words, if any."""
+    if column in header:
+        return ""
+    plain = {name.lower(): name for name in header[:1000]}
+    close = get_close_matches(column.lower(), plain, n=1, cutoff=0.6)
+    return f"; did you mean {plain[close[0]]!r}?" if close else ""
 
 
 def check_fields(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int, path: Path) -> None:
@@ -114,7 +135,9 @@ def check_fields(rows: Sequence[Sequence[str]], lines: Sequence[int], width: int
             raise OsanError(f"{path}, line {line}: expected {width} fields as in the header, got {len(row)}")
 
 
-def read_header(path: Path, columns: Sequence[str]) -> tuple[list[str], str]:
+def read_header(
+    path: Path, columns: Sequence[str], hints: Mapping[str, str] | None = None
+) -> tuple[list[str], str]:
     """The names of the columns of a text file, and the separator that makes ``columns`` some of them."""
     text = read_start(path, _HEADER)
     separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
@@ -124,7 +147,7 @@ def read_header(path: Path, columns: Sequence[str]) -> tuple[list[str], str]:
         raise OsanError(f"{path}, line 1: broken CSV ({error})") from error
     if not header:
         raise OsanError(f"{path}, line 1: expected a header, got an empty file")
-    check_columns(header, columns, path, 1)
+    check_columns(header, columns, path, 1, hints)
     return header, separator
 
 
@@ -187,9 +210,9 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     return value
 
 
-def _read_parquet(path: Path, columns: Sequence[str], whole: bool) -> Table:
+def _read_parquet(path: Path, columns: Sequence[str], whole: bool, hints: Mapping[str, str] | None) -> Table:
     file = open_parquet(path)
-    check_columns(file.schema_arrow.names, columns, path)
+    check_columns(file.schema_arrow.names, columns, path, hints=hints)
     with readable(path):
         require_memory(file, path, columns=() if whole else columns)
         table = file.read(columns=None if whole else list(columns))

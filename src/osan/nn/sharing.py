@@ -149,10 +149,13 @@ def shared_rows(
     It is ``None`` if copies need gradients or draws of their own (weights or marks with gradients, soft
     weights, dropout in training), if a part of the network is not known to map equal rows to equal rows, on
     other devices than the CPU, for bags of fewer than ``least`` copies (by default 1,500), and if more than
-    ``most`` of all rows (by default four in five) would be left.
+    ``most`` of all rows (by default four in five) would be left. With shared dropout in training, bags of any
+    size have classes.
     """
     if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu":
         return None
+    if _shares_dropout(stack):  # which masks are shared must not depend on what pays
+        most, least = 1.0 if most is None else most, 0 if least is None else least
     if small(bag, least):
         return None
     custom = getattr(stack, "shared_rows", None)
@@ -244,6 +247,12 @@ def stack_alike(stack: Any) -> bool:
             return False
     kinds = {replaces_loops(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
     return len(kinds) < 2
+
+
+def _shares_dropout(stack: Any) -> bool:
+    """Whether copies of a class have one mask in common."""
+    layers = stack.layers if type(stack) is Stack else ()
+    return any(layer.training and layer.dropout and layer.shared_dropout for layer in layers)
 
 
 def _learned(value: Any) -> bool:

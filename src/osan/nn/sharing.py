@@ -106,15 +106,14 @@ def pooled(groups: Groups, pool: Any, h: Tensor, then: Module) -> Tensor:
 
 def pooled_kinds(groups: Groups, pool: Any, h: Tensor) -> Tensor:
     """Pool each kind of group; sums need no tensor with a row per member."""
-    member, kind, size = groups.member, groups.kind, groups.num_kinds
-    if type(pool) not in (SumPool, MeanPool) or not h.numel():
+    (member, kind), size = groups.ends, groups.num_kinds
+    if type(pool) not in (SumPool, MeanPool) or not len(member):
         out: Tensor = pool(h.index_select(0, member), kind, size)
         return out
     count = torch.bincount(kind, minlength=size)
-    # Sums start from 0 times a member of the group (any row for an empty group).
-    some = torch.zeros_like(count)
-    some[kind] = member
-    total = sum_of_messages(h, torch.stack((member, kind)), own=0.0, row=some)
+    # Sums start from 0 times the last member of the group (any row for an empty group).
+    some = member.index_select(0, (count.cumsum(0) - 1).clamp_(min=0))
+    total = sum_of_messages(h, groups.ends, own=0.0, row=some)
     return total / count.clamp(min=1).to(h.dtype)[:, None] if type(pool) is MeanPool else total
 
 
@@ -214,10 +213,11 @@ def views_of(
     for i, layer in enumerate(classes.layers):
         edges, edge_mark = None, None
         if table is not None:
-            kinds = 1 if marks is None else marks.numel()
-            place = torch.div(layer.code, kinds, rounding_mode="floor")
+            place = layer.code
+            if marks is not None:
+                place = torch.div(layer.code, marks.numel(), rounding_mode="floor")
+                edge_mark = marks[layer.code - place * marks.numel()]
             edges = EdgeRows(table.rows, table.index.index_select(0, place))
-            edge_mark = None if marks is None else marks[layer.code - place * kinds]
         group = layer.group
         views.append(
             View(

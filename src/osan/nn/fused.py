@@ -131,12 +131,13 @@ def parts_of(layer: Any, h: Tensor, edges: EdgeRows | None) -> Parts | None:
     mlp: Any = conv._modules["nn"]
     if type(mlp) is not MLP or mlp.activation is not relu or _hooked(mlp) or _hooked(conv):
         return None
-    inner = mlp._modules.get("norms")
-    if inner is None or norm is None or len(mlp.linears) != 2:
+    inner: Any = mlp._modules.get("norms")
+    linears: Any = mlp._modules["linears"]
+    if inner is None or norm is None or len(linears) != 2:
         return None
-    one, two = mlp._modules["linears"]._modules.values()
+    one, two = linears._modules.values()
     (first,) = inner._modules.values()
-    parameters = []
+    parameters: list[Tensor] = []
     for part, wanted in ((one, Linear), (first, BagBatchNorm), (two, Linear), (norm, BagBatchNorm)):
         if not _plain(part, wanted) or (wanted is BagBatchNorm and not _tracking(part, layer.training)):
             return None

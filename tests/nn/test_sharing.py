@@ -254,8 +254,11 @@ def test_classes_by_definition(bits, monkeypatch):
         color = [(color[i], tuple(sorted((k, color[u]) for u, k in incoming[i]))) for i in range(len(color))]
 
 
-def test_shared_dropout():
-    """One mask for each class: copies that are equal stay equal."""
+@pytest.mark.parametrize(("most", "least"), [(1.0, 0), (0.0, 10**6)])
+def test_shared_dropout(most, least, monkeypatch):
+    """One mask for each class: copies that are equal stay equal, also where it saves nothing."""
+    monkeypatch.setattr("osan.nn.sharing.MOST", most)
+    monkeypatch.setattr("osan.nn.sharing.LEAST", least)
     cycle = Batch.from_data_list([graph(6, [(i, (i + 1) % 6) for i in range(6)], kinds=1)])
     bag = bags.all_subsets(cycle, 1, operation="mark")
     options = {"atomic": "unordered", "norm": False, "dropout": 0.5, "readout": "max", "between": 0}

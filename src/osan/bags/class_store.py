@@ -184,8 +184,7 @@ class ClassStore:
         for numbers, scratch in zip(done, place, strict=True):
             scratch[numbers] = -1
         self._kind_place[kinds] = -1
-        member, kind = torch.from_numpy(ends)
-        groups = Groups(torch.from_numpy(of), member, kind, len(kinds))
+        groups = Groups(torch.from_numpy(of), torch.from_numpy(ends), len(kinds))
         first = torch.arange(len(start))
         classes = Classes(
             first, torch.from_numpy(start_count), tuple(layers), torch.empty(0, dtype=torch.long)
@@ -234,9 +233,9 @@ def _lists(parts: list[Chunk], maps: list[Small], level: int) -> _Lists:
 def _kinds(parts: list[Chunk], maps: list[Small]) -> tuple[_Lists, Ints, Small]:
     """For each graph the kinds of its groups in order, and the members of each kind."""
     color = np.concatenate(
-        [known[part.groups.member.numpy()] for part, known in zip(parts, maps, strict=True)]
+        [known[part.groups.ends[0].numpy()] for part, known in zip(parts, maps, strict=True)]
     )
-    sizes = [np.bincount(part.groups.kind.numpy(), minlength=part.groups.num_kinds) for part in parts]
+    sizes = [np.bincount(part.groups.ends[1].numpy(), minlength=part.groups.num_kinds) for part in parts]
     ptr = np.concatenate(([0], np.cumsum(np.concatenate(sizes))))
     found = signatures.number_signatures(
         _NONE, ptr, color, _LONG, _NONE, 1, signatures.HASH_MASK, *signatures.UNKNOWN

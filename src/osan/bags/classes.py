@@ -65,15 +65,14 @@ class Groups:
     ----------
     of
         The kind of each group, shape ``[groups]``.
-    member, kind
-        The classes of each kind, with repeats, and the kind; shape ``[members]``, sorted by kind.
+    ends
+        The classes of each kind, with repeats, and the kind; shape ``[2, members]``, sorted by kind.
     num_kinds
         The number of kinds.
     """
 
     of: Tensor
-    member: Tensor
-    kind: Tensor
+    ends: Tensor
     num_kinds: int
 
 
@@ -124,8 +123,7 @@ class Classes:
             _NONE, ptr, of, order, _NONE, 1, signatures.HASH_MASK, *signatures.UNKNOWN
         )
         ids, first, _, _, ends, _ = found
-        member, kind = torch.from_numpy(ends)
-        return Groups(_long(ids), member, kind, len(first))
+        return Groups(_long(ids), torch.from_numpy(ends), len(first))
 
 
 @torch.compiler.disable

@@ -61,6 +61,8 @@ def alike(module: Any) -> bool:
         return True
     if type(module) is MLP:
         return elementwise(module.activation)
+    if type(module) is EdgeMLP:
+        return alike(module.first) and alike(module.second)
     if draws(module):
         return False
     known = (MLP, BagBatchNorm, BatchNorm1d, BatchNorm, Categorical, EdgeMLP, Numerical, torch.nn.Embedding)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor
 from torch.nn import Embedding, Linear, Module, Parameter
@@ -10,7 +12,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
 from osan.nn.distances import distance_columns
-from osan.nn.encoders import encoded_vertices, warn_unseen
+from osan.nn.encoders import Categorical, Numerical, encoded, encoded_vertices, warn_unseen
 from osan.nn.options import Atomic, Rank
 
 
@@ -204,12 +206,17 @@ class InitialFeatures(Module):
     def forward(self, batch: Data, bag: SubgraphBag, copies: Tensor | None = None) -> Tensor:
         """Shape ``[copies, width]``; of the given copies only, if some are given."""
         self.check(bag)
-        vertices = self.vertices(batch)
 
         def of(values: Tensor) -> Tensor:
             return values if copies is None else values.index_select(0, copies)
 
-        h = vertices.index_select(0, of(bag.vertex))
+        vertex = of(bag.vertex)
+        if self.types is None and self._alone(batch, len(vertex)):
+            encoder = cast(Module, self.vertex_encoder)
+            h = encoded(encoder, batch.x.index_select(0, vertex), "vertex_encoder", self.width)
+        else:
+            vertices = self.vertices(batch)
+            h = vertices.index_select(0, vertex)
         if self.types is not None and self.labels is not None:
             h = h + self.types(ordered_atomic_types(batch, bag, copies).to(h.dtype))
             h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
@@ -223,6 +230,12 @@ class InitialFeatures(Module):
         if self.ranks is not None:
             h = h + self.ranks(of(ranks_of(bag, self.num_ranks)))
         return h
+
+    def _alone(self, batch: Data, rows: int) -> bool:
+        """Whether the encoder looks at each vertex alone, and so few rows are wanted that this pays."""
+        alone = self.constant is None and type(self.vertex_encoder) in (Categorical, Numerical)
+        x = getattr(batch, "x", None) if alone else None
+        return isinstance(x, Tensor) and rows < len(x)
 
     def check(self, bag: SubgraphBag) -> None:
         """Refuse a bag with marks or ranks that this network would ignore, or without the tuples it needs."""

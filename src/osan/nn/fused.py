@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,8 +39,8 @@ class Setting:
     ----------
     view, blocks, index
         The view, its edges in blocks, and the row of the features for each edge.
-    counts
-        How many copies each row stands for.
+    counts, whole
+        How many copies each row stands for, and whether no row stands for none.
     norms
         The two batch norms.
     last
@@ -56,6 +56,23 @@ class Setting:
     norms: Sequence[BagBatchNorm]
     last: bool
     early: bool
+    whole: bool = False
+
+
+class Parts(NamedTuple):
+    """What a layer consists of.
+
+    Parameters
+    ----------
+    conv, norms
+        The convolution and the two batch norms.
+    parameters
+        Weight and bias of the first linear map, the first norm, the second map and the second norm.
+    """
+
+    conv: Any
+    norms: tuple[BagBatchNorm, BagBatchNorm]
+    parameters: list[Tensor]
 
 
 def fused(layer: Any, h: Tensor, view: View, edges: EdgeRows | None) -> Tensor | None:
@@ -73,19 +90,20 @@ def fused(layer: Any, h: Tensor, view: View, edges: EdgeRows | None) -> Tensor |
     parts = parts_of(layer, h, edges)
     if parts is None:
         return None
-    conv, first, second, *norms = parts
     counts = counts_of(h.dtype, view.num_rows, view.count) if layer.training else None
-    if counts is not None and np.count_nonzero(counts) < 2:  # no variance
+    rows = 2 if counts is None else np.count_nonzero(counts)
+    if rows < 2:  # no variance
         return None
     early = edges is None and view.row is not None and len(h) < view.num_rows
     last, index = layer.activation is not None, None if edges is None else edges.index
-    setting = Setting(view, view.blocks(len(h)), index, counts, norms, last, early)
+    whole = rows == view.num_rows
+    setting = Setting(view, view.blocks(len(h)), index, counts, parts.norms, last, early, whole)
     given = (
         h,
         None if edges is None else edges.rows,
         None if view.weight is None else view.weight.to(h.dtype),
-        conv.eps,
-        *(t for part in (first, norms[0], second, norms[1]) for t in (part.weight, part.bias)),
+        parts.conv.eps,
+        *parts.parameters,
     )
     if not layer.training:
         return _evaluated(setting, *given)
@@ -93,12 +111,14 @@ def fused(layer: Any, h: Tensor, view: View, edges: EdgeRows | None) -> Tensor |
     return out
 
 
-def parts_of(layer: Any, h: Tensor, edges: EdgeRows | None) -> tuple[Any, ...] | None:
+def parts_of(layer: Any, h: Tensor, edges: EdgeRows | None) -> Parts | None:
     """Convolution, linear maps and norms, if all are plain parts of one precision on the CPU.
 
     In evaluation only without gradients.
     """
-    conv, norm, active = layer.conv, layer.norm, layer.activation
+    # Each attribute of a module that is a module takes a search; their tables do not.
+    modules, active = layer._modules, layer.activation
+    conv, norm = modules["conv"], modules.get("norm")
     kind = GIN if edges is None else GINE
     if type(conv) is not kind or not (active is None or active is relu):
         return None
@@ -108,24 +128,23 @@ def parts_of(layer: Any, h: Tensor, edges: EdgeRows | None) -> tuple[Any, ...] |
         return None
     if torch.compiler.is_compiling() or torch.is_autocast_enabled("cpu"):
         return None
-    mlp: Any = conv.nn
-    if (
-        type(mlp) is not MLP
-        or mlp.norms is None
-        or mlp.activation is not relu
-        or _hooked(mlp)
-        or _hooked(conv)
-    ):
+    mlp: Any = conv._modules["nn"]
+    if type(mlp) is not MLP or mlp.activation is not relu or _hooked(mlp) or _hooked(conv):
         return None
-    linears = tuple(mlp.linears._modules.values())
-    norms = (*mlp.norms._modules.values(), norm)
-    if len(linears) != 2 or not all(map(_plain, linears, (Linear, Linear))):
+    inner: Any = mlp._modules.get("norms")
+    linears: Any = mlp._modules["linears"]
+    if inner is None or norm is None or len(linears) != 2:
         return None
-    if not all(_plain(part, BagBatchNorm) and _tracking(part, layer.training) for part in norms):
+    one, two = linears._modules.values()
+    (first,) = inner._modules.values()
+    parameters: list[Tensor] = []
+    for part, wanted in ((one, Linear), (first, BagBatchNorm), (two, Linear), (norm, BagBatchNorm)):
+        if not _plain(part, wanted) or (wanted is BagBatchNorm and not _tracking(part, layer.training)):
+            return None
+        parameters += (part._parameters["weight"], part._parameters["bias"])
+    if any(each is None or each.dtype != h.dtype for each in parameters):
         return None
-    if any(part.weight.dtype != h.dtype or part.bias is None for part in (*linears, *norms)):
-        return None
-    return conv, *linears, *norms
+    return Parts(conv, (first, norm), parameters)
 
 
 def _plain(module: Module, kind: type[Module]) -> bool:
@@ -151,18 +170,24 @@ def normalize(setting: Setting, which: int, y: Tensor, weight: Tensor, bias: Ten
     """The normalized rows, and what their gradient needs."""
     norm, active = setting.norms[which], which == 0 or setting.last
     out, use = torch.empty_like(y), 1 if y.numel() < SMALL else threads()
-    least = 0.0 if active else -np.inf
-    arrays = (t.detach().numpy() for t in (out, y, weight, bias))
-    mean, variance, copies = norm_kernels.forward(*arrays, setting.counts, norm.eps, least, use, use=use)
+    least, scale, shift = 0.0 if active else -np.inf, weight.detach().numpy(), bias.detach().numpy()
+    given = (out.numpy(), y.numpy(), scale, shift, setting.counts, norm.eps, least, use)
+    mean, variance, copies = norm_kernels.forward(*given, use=use)
     remember(norm, mean, variance, copies)
-    return out, (mean, variance, setting.counts, copies, norm.eps, least)
+    return out, (scale, shift, mean, variance, setting.counts, copies, norm.eps, least)
 
 
-def normalize_back(gradient: Tensor, y: Tensor, weight: Tensor, bias: Tensor, rest: Any) -> Any:
+def normalize_back(gradient: Tensor, y: Tensor, rest: Any) -> Any:
+    """The gradients of the rows, of the weight and of the bias."""
     out, use = torch.empty_like(y), 1 if y.numel() < SMALL else threads()
-    arrays = (t.detach().numpy() for t in (out, gradient, y, weight, bias))
-    to_weight, to_bias = norm_kernels.backward(*arrays, *rest, use, use=use)
+    given = (out.numpy(), gradient.numpy(), y.numpy(), *rest, use)
+    to_weight, to_bias = norm_kernels.backward(*given, use=use)
     return out, torch.from_numpy(to_weight), torch.from_numpy(to_bias)
+
+
+def before_norm(setting: Setting, to_y: Tensor) -> Tensor:
+    """The gradient of a bias that a norm follows; 0 if all rows count, since the mean takes the bias away."""
+    return to_y.new_zeros(to_y.size(1)) if setting.whole else to_y.sum(0)
 
 
 def mapped(
@@ -256,9 +281,9 @@ class _Fused(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph: the gradient needs a gradient itself
             inputs = (h, feature, weight, eps, *parameters)
             return None, *differentiable_gradients(partial(composed, setting=setting), inputs, gradient)
-        w1, _, s1, t1, w2, _, s2, t2 = parameters
-        to_y2, to_s2, to_t2 = normalize_back(gradient.contiguous(), y2, s2, t2, ctx.second)
-        to_y1, to_s1, to_t1 = normalize_back(to_y2.mm(w2), y1, s1, t1, ctx.first)
+        w1, w2 = parameters[0], parameters[4]
+        to_y2, to_s2, to_t2 = normalize_back(gradient.contiguous(), y2, ctx.second)
+        to_y1, to_s1, to_t1 = normalize_back(to_y2.mm(w2), y1, ctx.first)
         rest = (setting.blocks, ctx.own, feature, setting.index, weight)
         wanted = {"of_feature": needs[1], "of_weight": needs[2]}
         to_h: Tensor | None
@@ -273,5 +298,6 @@ class _Fused(torch.autograd.Function):
             to_h, to_feature, to_weight = gradients(to_sum, h, *rest, **wanted)
             to_eps = own_gradient(to_sum, h, setting.view.row).view(eps.shape) if needs[3] else None
             to_w1 = to_y1.t().mm(given)
-        found = (to_w1, to_y1.sum(0), to_s1, to_t1, to_y2.t().mm(z1), to_y2.sum(0), to_s2, to_t2)
-        return None, to_h, to_feature, to_weight, to_eps, *found
+        first = (to_w1, before_norm(setting, to_y1), to_s1, to_t1)
+        second = (to_y2.t().mm(z1), before_norm(setting, to_y2), to_s2, to_t2)
+        return None, to_h, to_feature, to_weight, to_eps, *first, *second

@@ -147,7 +147,7 @@ def _run(layer: Any, h: Tensor, view: View, edges: EdgeRows | None, classes: Lea
     if parts is None or counts.sum() < 2:  # no variance
         alone = fused(layer, h, view, edges)
         return layer.in_parts(h, view, edges) if alone is None else alone
-    conv, first, second, *norms = parts
+    norms = parts.norms
     rows = len(classes.first)
     early, index = edges is None and rows < inner.num_rows, None if edges is None else edges.index
     code = None if inner.edges is None else inner.edges.index
@@ -160,8 +160,8 @@ def _run(layer: Any, h: Tensor, view: View, edges: EdgeRows | None, classes: Lea
         h,
         None if edges is None else edges.rows,
         None if view.weight is None else view.weight.to(h.dtype),
-        conv.eps,
-        *(t for part in (first, norms[0], second, norms[1]) for t in (part.weight, part.bias)),
+        parts.conv.eps,
+        *parts.parameters,
     )
     return out
 
@@ -197,15 +197,14 @@ class _Learned(torch.autograd.Function):
             found = (h, feature, weight, eps, *parameters)
             again = differentiable_gradients(partial(composed, setting=copies), found, gradient)
             return None, None, None, *again
-        w1, _, s1, t1, w2, _, s2, t2 = parameters
+        w1, w2 = parameters[0], parameters[4]
 
-        def back(gradient: Tensor, y: Tensor, scale: Tensor, shift: Tensor, rest: Any) -> Any:
-            mean, variance, _, *others = rest
-            rest = (mean, variance, copies.counts, *others)
-            return normalize_back(gradient, y.index_select(0, of), scale, shift, rest)
+        def back(gradient: Tensor, y: Tensor, rest: Any) -> Any:
+            rest = (*rest[:4], copies.counts, *rest[5:])
+            return normalize_back(gradient, y.index_select(0, of), rest)
 
-        to_y2, to_s2, to_t2 = back(gradient.contiguous(), y2, s2, t2, ctx.two)
-        to_y1, to_s1, to_t1 = back(to_y2.mm(w2), y1, s1, t1, ctx.one)
+        to_y2, to_s2, to_t2 = back(gradient.contiguous(), y2, ctx.two)
+        to_y1, to_s1, to_t1 = back(to_y2.mm(w2), y1, ctx.one)
         to_sum = to_y1.mm(w1)
         wanted = {"of_feature": needs[1], "of_weight": needs[2]}
         rest = (copies.blocks, ctx.own, feature, copies.index, weight)

@@ -76,20 +76,35 @@ def edge_blocks(edge_index: Tensor, rows_in: int, rows_out: int, row: Tensor | N
 
 
 @njit(cache=True, nogil=True)
+def _rows_of(block, rows):  # type: ignore[no-untyped-def]
+    return (block * rows + BLOCKS - 1) // BLOCKS, ((block + 1) * rows + BLOCKS - 1) // BLOCKS
+
+
+@njit(cache=True, nogil=True)
 def _dealt(row, rows):  # type: ignore[no-untyped-def]
     """The order of the edges by the block of their row, and where each block begins in it.
 
-    Row r belongs to the block r * BLOCKS // rows. The order is unsigned: for numbers that might be negative
-    the compiler adds checks to every use.
+    Row r belongs to the block r * BLOCKS // rows. The order is empty if the edges are in order already, and
+    unsigned: for numbers that might be negative the compiler adds checks to every use.
     """
+    blocks = np.empty(rows, np.uint8)
+    for block in range(BLOCKS):
+        first, last = _rows_of(block, rows)
+        blocks[first:last] = block
     count = np.zeros(BLOCKS + 1, np.int64)
+    ascending, before = True, 0
     for e in range(row.shape[0]):
-        count[row[e] * BLOCKS // rows + 1] += 1
+        block = blocks[row[e]]
+        count[block + 1] += 1
+        ascending &= block >= before
+        before = block
     first = np.cumsum(count)
+    if ascending:
+        return np.empty(0, np.uint64), first
     place = first.copy()
     order = np.empty(row.shape[0], np.uint64)
     for e in range(row.shape[0]):
-        block = row[e] * BLOCKS // rows
+        block = blocks[row[e]]
         order[place[block]] = e
         place[block] += 1
     return order, first
@@ -112,11 +127,6 @@ def sorted_by(order, index, rows):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _rows_of(block, rows):  # type: ignore[no-untyped-def]
-    return (block * rows + BLOCKS - 1) // BLOCKS, ((block + 1) * rows + BLOCKS - 1) // BLOCKS
-
-
-@njit(cache=True, nogil=True)
 def _scaled(out, h, own, row, block):  # type: ignore[no-untyped-def]
     """Fill the rows of a block with a multiple of the rows that they continue."""
     own = h.dtype.type(own)
@@ -134,7 +144,7 @@ def _scaled_back(to_h, gradient, own, row, order, begin, block):  # type: ignore
     first, last = _rows_of(block, to_h.shape[0])
     to_h[first:last] = 0
     for i in range(begin[block], begin[block + 1]):
-        v = order[i]
+        v = order[i] if order.shape[0] else np.uint64(i)
         u = row[v]
         for j in range(gradient.shape[1]):
             to_h[u, j] += own * gradient[v, j]
@@ -145,7 +155,7 @@ def _send(out, h, source, target, feature, index, weight, order, first, last):  
     width = h.shape[1]
     zero = h.dtype.type(0)
     for i in range(first, last):
-        e = order[i]
+        e = order[i] if order.shape[0] else np.uint64(i)
         u, v = source[e], target[e]
         if feature is None:
             if weight is None:
@@ -208,7 +218,7 @@ def _return(  # type: ignore[no-untyped-def]
     width = h.shape[1]
     zero = h.dtype.type(0)
     for i in range(first, last):
-        e = order[i]
+        e = order[i] if order.shape[0] else np.uint64(i)
         u, v = source[e], target[e]
         if feature is None:
             if weight is None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -114,7 +115,8 @@ def gradients(
     if parts is None or feature is None:
         return to_h, None, to_weight
     if apart:
-        grouped, first = kernels.sorted_by(order, _array(index), len(feature))
+        edges = order if len(order) else np.arange(len(blocks.source), dtype=np.uint64)
+        grouped, first = kernels.sorted_by(edges, _array(index), len(feature))
         arrays = map(_array, (feature, weight))
         kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy(), use=use)
     return to_h, parts[0].clone() if len(parts) > 1 else parts[0], to_weight

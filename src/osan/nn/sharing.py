@@ -107,15 +107,14 @@ def pooled(groups: Groups, pool: Any, h: Tensor, then: Module) -> Tensor:
 
 def pooled_kinds(groups: Groups, pool: Any, h: Tensor) -> Tensor:
     """Pool each kind of group; sums need no tensor with a row per member."""
-    member, kind, size = groups.member, groups.kind, groups.num_kinds
-    if type(pool) not in (SumPool, MeanPool) or not h.numel():
+    (member, kind), size = groups.ends, groups.num_kinds
+    if type(pool) not in (SumPool, MeanPool) or not len(member):
         out: Tensor = pool(h.index_select(0, member), kind, size)
         return out
     count = torch.bincount(kind, minlength=size)
-    # Sums start from 0 times a member of the group (any row for an empty group).
-    some = torch.zeros_like(count)
-    some[kind] = member
-    total = sum_of_messages(h, torch.stack((member, kind)), own=0.0, row=some)
+    # Sums start from 0 times the last member of the group (any row for an empty group).
+    some = member.index_select(0, (count.cumsum(0) - 1).clamp_(min=0))
+    total = sum_of_messages(h, groups.ends, own=0.0, row=some)
     return total / count.clamp(min=1).to(h.dtype)[:, None] if type(pool) is MeanPool else total
 
 
@@ -150,10 +149,13 @@ def shared_rows(
     It is ``None`` if copies need gradients or draws of their own (weights or marks with gradients, soft
     weights, dropout in training), if a part of the network is not known to map equal rows to equal rows, on
     other devices than the CPU, for bags of fewer than ``least`` copies (by default 1,500), and if more than
-    ``most`` of all rows (by default four in five) would be left.
+    ``most`` of all rows (by default four in five) would be left. With shared dropout in training, bags of any
+    size have classes.
     """
     if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu":
         return None
+    if _shares_dropout(stack):  # which masks are shared must not depend on what pays
+        most, least = 1.0 if most is None else most, 0 if least is None else least
     if small(bag, least):
         return None
     custom = getattr(stack, "shared_rows", None)
@@ -212,10 +214,11 @@ def views_of(
     for i, layer in enumerate(classes.layers):
         edges, edge_mark = None, None
         if table is not None:
-            kinds = 1 if marks is None else marks.numel()
-            place = torch.div(layer.code, kinds, rounding_mode="floor")
+            place = layer.code
+            if marks is not None:
+                place = torch.div(layer.code, marks.numel(), rounding_mode="floor")
+                edge_mark = marks[layer.code - place * marks.numel()]
             edges = EdgeRows(table.rows, table.index.index_select(0, place))
-            edge_mark = None if marks is None else marks[layer.code - place * kinds]
         group = layer.group
         views.append(
             View(
@@ -245,6 +248,12 @@ def stack_alike(stack: Any) -> bool:
             return False
     kinds = {replaces_loops(layer.conv) for layer in stack.layers if not isinstance(layer.conv, AllConv)}
     return len(kinds) < 2
+
+
+def _shares_dropout(stack: Any) -> bool:
+    """Whether copies of a class have one mask in common."""
+    layers = stack.layers if type(stack) is Stack else ()
+    return any(layer.training and layer.dropout and layer.shared_dropout for layer in layers)
 
 
 def _learned(value: Any) -> bool:

@@ -24,27 +24,25 @@ def _log_sum(a, b):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _suffixes(theta, k):  # type: ignore[no-untyped-def]
-    """The logarithms of all e[j, c], shape ``[n + 1, k + 1]``; minus infinity where c is above n - j."""
+def _shares(theta, k):  # type: ignore[no-untyped-def]
+    """The probability of element j if c of the elements j, ..., n - 1 are taken, shape ``[n, k + 1]``."""
     n = theta.shape[0]
-    table = np.full((n + 1, k + 1), -np.inf)
-    table[n, 0] = 0
+    share, table = np.zeros((n, k + 1)), np.full(k + 1, -np.inf)
+    table[0] = 0
     for j in range(n - 1, -1, -1):
-        table[j, 0] = 0
-        for c in range(1, min(k, n - j) + 1):
-            table[j, c] = _log_sum(table[j + 1, c], theta[j] + table[j + 1, c - 1])[0]
-    return table
+        for c in range(min(k, n - j), 0, -1):
+            table[c], share[j, c] = _log_sum(table[c], theta[j] + table[c - 1])
+    return share
 
 
 @njit(cache=True, nogil=True)
 def _draw(theta, uniform, k, out):  # type: ignore[no-untyped-def]
     """Take one element after another, each given those before it."""
-    table = _suffixes(theta, k)
-    left = k
+    share, left = _shares(theta, k), k
     for j in range(theta.shape[0]):
         if left == 0:
             break
-        if uniform[j] < np.exp(theta[j] + table[j + 1, left - 1] - table[j, left]):
+        if uniform[j] < share[j, left]:
             out[j] = 1
             left -= 1
 
@@ -54,31 +52,30 @@ def _derivative(theta, gradient, k, out):  # type: ignore[no-untyped-def]
     """The derivative of the marginals in the direction of the gradient.
 
     Their Jacobian is the covariance matrix of the indicators, which is symmetric, so this is also the
-    gradient. The derivative of log e[j, c] is the mean of the gradient over its subsets: a mean of the two
-    terms of the recursion.
+    gradient: the covariance of each indicator with the sum of the gradient over what is taken. A subset is a
+    path through the numbers c of elements that are still to be taken. With the probabilities of its steps,
+    everything is a mean, and no logarithm is needed.
     """
     n = theta.shape[0]
-    after, slope = np.full((n + 1, k + 1), -np.inf), np.zeros((n + 1, k + 1))
-    after[n, 0] = 0
+    share, after = _shares(theta, k), np.zeros((n + 1, k + 1))  # the mean sum over what is taken from j on
     for j in range(n - 1, -1, -1):
-        after[j, 0] = 0
         for c in range(1, min(k, n - j) + 1):
-            after[j, c], share = _log_sum(after[j + 1, c], theta[j] + after[j + 1, c - 1])
-            kept = slope[j + 1, c]
-            slope[j, c] = kept + share * (gradient[j] + slope[j + 1, c - 1] - kept)
-    before, rise = np.full(k + 1, -np.inf), np.zeros(k + 1)
-    before[0] = 0
+            rest = after[j + 1, c]
+            after[j, c] = rest + share[j, c] * (gradient[j] + after[j + 1, c - 1] - rest)
+    # The probability that c are still to be taken, and the sum so far times this probability.
+    chance, before = np.zeros(k + 1), np.zeros(k + 1)
+    chance[k] = 1
     for j in range(n):
         total = 0.0
-        # Element j with a elements before it and k - 1 - a after it.
-        for a in range(max(0, k - n + j), min(k - 1, j) + 1):
-            c = k - 1 - a
-            share = np.exp(theta[j] + before[a] + after[j + 1, c] - after[0, k])
-            total += share * (gradient[j] + rise[a] + slope[j + 1, c] - slope[0, k])
+        for c in range(1, k + 1):
+            taken, left = share[j, c], 1 - share[j, c]
+            now, with_now = taken * chance[c], taken * (before[c] + chance[c] * gradient[j])
+            total += with_now + now * (after[j + 1, c - 1] - after[0, k])
+            chance[c - 1] += now
+            before[c - 1] += with_now
+            chance[c] *= left
+            before[c] *= left
         out[j] = total
-        for c in range(min(k, j + 1), 0, -1):
-            before[c], share = _log_sum(before[c], theta[j] + before[c - 1])
-            rise[c] += share * (gradient[j] + rise[c - 1] - rise[c])
 
 
 @parallel

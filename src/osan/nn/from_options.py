@@ -100,9 +100,7 @@ def osan(
     check_choice("aggregation", aggregation, ("per-vertex", "per-subgraph"))
     check_choice("level", level, ("graph", "vertex"))
     encoder = as_encoder(vertex_encoder, "vertex_encoder")
-    initial = InitialFeatures(
-        width, encoder, atomic=atomic, k=k, reach=reach, rank=rank, num_ranks=num_ranks
-    )
+    initial = InitialFeatures(width, encoder, atomic=atomic, k=k, reach=reach, rank=rank, num_ranks=num_ranks)
     made = stack(width, layers, activation=activation, **layer_options)
     first, second = (sagg, readout) if aggregation == "per-vertex" else (readout, sagg)
     inner = Pool(first, width)

@@ -19,7 +19,7 @@ from osan.compiled import njit
 def _walk(begin, counts, adjacent, vertex, subgraph, num_vertices, given, out, most, back):  # type: ignore[no-untyped-def]
     """Search from every marked copy; add its mark to the column of each distance, or (``back``) gather it.
 
-    Copies must be sorted by subgraph. Forward, ``given`` are marks and ``out`` the columns; back, they are the
+    Copies must be sorted by subgraph. Forward, ``given`` are marks and ``out`` columns; back, they are the
     gradients of the columns and those of the marks.
     """
     place = np.full(num_vertices, -1, np.int64)

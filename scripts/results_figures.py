@@ -27,7 +27,7 @@ IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
 DATASETS = (
     ("zinc", "distance-30-epochs", "ZINC (three seeds)\nMAE"),
     ("qm9-12k.csv", "r2-30-epochs", "QM9, spatial extent (one seed)\nMAE in bohr²"),
-    ("lipophilicity.csv.gz", "distance-40-epochs", "Lipophilicity (one seed)\nMAE"),
+    ("lipophilicity.csv.gz", "distance-40-epochs", "Lipophilicity (two seeds)\nMAE"),
 )
 MARKS = "mark-1-vertex-distinct/x2"
 # What is said of a way, the part of the name of its runs, and its color.

@@ -131,6 +131,7 @@ def test_dropout_keeps_entries_independently_with_its_probability(p):
         (lambda: nn.osan(8, 1, 1, conv="pna"), "degrees: expected the histogram"),
         (lambda: nn.osan(8, 2, 1, neighborhood=["edges"]), "for each of 2 layers"),
         (lambda: nn.osan(8, 1, 1, atomic="both"), "atomic: expected"),
+        (lambda: nn.osan(8, 1, 1, atomic="distance", reach=-1), "reach: expected the largest distance"),
         (lambda: nn.osan(8, 1, 1, rank="embedding"), "num_ranks: expected the largest rank"),
         (lambda: nn.osan(8, 1, 1, admission="learned"), "admission: expected an atomic type"),
         (lambda: nn.MLP([]), "widths: expected positive integers"),

@@ -180,6 +180,8 @@ class InitialFeatures(Module):
         super().__init__()
         if atomic not in (None, "ordered", "unordered", "distance"):
             raise OsanError(f"atomic: expected 'ordered', 'unordered', 'distance' or None, got {atomic!r}")
+        if reach < 0:
+            raise OsanError(f"reach: expected the largest distance, at least 0, got {reach}")
         if rank not in (None, "adjacency", "embedding"):
             raise OsanError(f"rank: expected 'adjacency', 'embedding' or None, got {rank!r}")
         if rank is not None and num_ranks < 1:

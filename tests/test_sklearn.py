@@ -147,9 +147,18 @@ def test_classes_keep_their_labels(labels, tmp_path):
     probability = model.predict_proba(SMILES)
     np.testing.assert_allclose(probability.sum(1), 1)
     assert (model.predict(SMILES) == model.classes_[probability.argmax(1)]).all()
+    # Probabilities, not shares of votes.
+    assert len(np.unique(probability.round(6), axis=0)) > len(SMILES) / 2
     assert model.score(SMILES, y) > 0.9
+    sets, margin = model.predict_set(SMILES, 0.5), sorted(model.errors_)[3]  # the 4th of 6 that were held out
+    np.testing.assert_array_equal(sets, 1 - probability <= margin)
+    assert model.predict_set(SMILES, 0.9).all()  # too few were held out
+    held_out = np.isclose(1 - probability[np.arange(60), np.searchsorted(labels, y)][:, None], model.errors_)
+    assert held_out.any(0).all()
     model.save(tmp_path / "m")
-    assert (OSANClassifier.load(tmp_path / "m").predict(SMILES) == model.predict(SMILES)).all()
+    loaded = OSANClassifier.load(tmp_path / "m")
+    assert (loaded.predict(SMILES) == model.predict(SMILES)).all()
+    np.testing.assert_array_equal(loaded.predict_set(SMILES, 0.5), sets)
 
 
 def test_graphs_instead_of_molecules():

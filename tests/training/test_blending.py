@@ -12,7 +12,7 @@ from osan.errors import OsanError
 from osan.experiments import default_settings
 from osan.nn import GaussianProcess
 from osan.training import load_model, load_predictor, train
-from osan.training.evaluation import predict
+from osan.training.evaluation import predict, predict_samples
 from osan.training.scores import score
 from osan.training.tasks import load_task
 
@@ -100,6 +100,22 @@ def test_classes_and_ensembles(table, tmp_path):
     assert float(found) == pytest.approx(result.value)
     for member in model.members:
         assert any(isinstance(module, GaussianProcess) for module in member.modules())
+
+
+def test_the_share_comes_from_logits_where_samples_vote(table, tmp_path, monkeypatch):
+    """The accuracy lets samples vote; the Gaussian process is weighed beside the logits behind the votes."""
+    seen = []
+    monkeypatch.setattr(GaussianProcess, "weigh", lambda _, network, *rest: seen.append(network))
+    settings = small(
+        table,
+        **{"data.targets": ["active"], "data.kind": "binary", "training.loss": "auto"},
+        **{"data.metric": "accuracy"},
+    )
+    train(settings, tmp_path / "vote", progress=False)
+    learner, *_ = load_model(tmp_path / "vote")  # the share is still 1, so this is the network alone
+    assert learner.model.combine == "vote"
+    expected = predict_samples(learner, load_task(settings).val, settings.training.batch_size)[1].mean(0)
+    assert torch.allclose(seen[0], expected, atol=1e-5)
 
 
 def test_nothing_to_blend_with(table, tmp_path):

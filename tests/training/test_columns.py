@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import csv
+import json
+import math
 from itertools import product
 from pathlib import Path
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from osan.cli import app
 from osan.data import load_table
 from osan.data.formats.table import read_table
 from osan.experiments import settings_for
+from osan.training.calibration import Interval, read_calibration
 from osan.training.columns import distinct, numbered, predicted_columns
-from osan.training.evaluation import predict_samples
+from osan.training.evaluation import predict_members, predict_samples
 from osan.training.folder import read_result
+from osan.training.members import Ensemble
+from osan.training.outcome import write_outcome
 from osan.training.prediction import predict_table
 from osan.training.run import load_model, train
+from osan.training.tasks import load_task
 
 NAMES = ("low", "middle", "high")
 
@@ -92,6 +100,53 @@ def test_probabilities_and_votes_are_what_they_are_called(own_run: Path, table: 
             assert float(row[f"probability_{name}_spread"]) == pytest.approx(deviation, abs=1e-5)
             if info.metric == "accuracy":
                 assert float(row[f"votes_{name}"]) == pytest.approx(votes[i, j].item(), abs=1e-6)
+
+
+def probabilities(learners, graphs, temperature: float) -> torch.Tensor:
+    """Of class 0 and 1, or of each class, by definition: the mean over members, then the temperature."""
+    size = learners[0].settings.training.batch_size  # as in evaluation: other batches round differently
+    each = torch.stack([predict_samples(one, graphs, size)[1].mean(0).double() for one in learners])
+    if each.size(-1) == 1:
+        each = torch.cat([torch.zeros_like(each), each], -1)
+    return ((each.softmax(-1).mean(0)).log() / temperature).softmax(-1)
+
+
+def test_sets_of_classes_come_from_probabilities_not_from_votes(own_run: Path, tmp_path: Path) -> None:
+    """Of a network, and of an ensemble; six molecules are for validation."""
+    learner, other = (load_model(own_run)[0] for _ in range(2))
+    task, info, size = load_task(learner.settings), learner.info, learner.settings.training.batch_size
+    with torch.no_grad():
+        for weights in other.model.parameters():
+            weights.add_(0.1)
+    both = Ensemble((learner, other), learner.settings.changed({"ensemble": 2}))
+    facts = {"validation": 0.0, "epochs": 1, "best_epoch": 0, "seconds": 0.0}
+    for place, model, learners in (("one", learner, [learner]), ("two", both, both.members)):
+        (tmp_path / place).mkdir()
+        result = write_outcome(model, task, tmp_path / place, **facts)
+        # At the level 0.9, six molecules are too few: every class is in the set.
+        assert result.intervals is not None
+        assert (result.intervals["coverage"], result.intervals["width"]) == (1.0, max(2, info.num_targets))
+        stored = read_calibration(tmp_path / place, info)
+        held_out = probabilities(learners, task.val, stored.temperature)
+        errors = sorted((1 - held_out.gather(1, task.val.y.long().reshape(-1, 1))).flatten().tolist())
+        margin = errors[math.ceil(0.7 * 7) - 1]
+        assert stored.at(0.7).item() == pytest.approx(margin, abs=1e-6)
+        expected = probabilities(learners, task.test, stored.temperature)
+        columns, values = predicted_columns(
+            model, *predict_members(model, task.test, size), Interval(stored, 0.7)
+        )
+        for i, name in enumerate(info.class_names if info.kind == "multiclass" else info.targets):
+            own = expected[:, i + (info.kind == "binary")]
+            assert torch.allclose(values[:, columns.index(f"calibrated_{name}")], own, atol=1e-5)
+            inside = (1 - own <= margin + 1e-9).double()
+            assert torch.equal(values[:, columns.index(f"{name}_high")], inside)
+    truth = task.test.y.long().reshape(-1, 1)
+    single = read_calibration(own_run, info)
+    errors_there = 1 - probabilities([learner], task.test, single.temperature).gather(1, truth)
+    hits = errors_there <= single.at(0.7) + 1e-9
+    told = CliRunner().invoke(app, ["evaluate", str(own_run), "--level", "0.7", "--json"])
+    assert json.loads(told.stdout)["intervals"]["coverage"] == pytest.approx(hits.double().mean().item())
+    assert {"logloss", "ece"} <= json.loads(told.stdout).keys()
 
 
 def test_lines_lead_to_the_table_and_to_what_predict_tells(own_run: Path, table: Path) -> None:

@@ -36,8 +36,8 @@ def evaluate(
     """
     from osan.selection import Noise
     from osan.training.calibration import CALIBRATION, coverage, read_calibration
-    from osan.training.evaluation import predict, sample_agreement, scores
-    from osan.training.members import members_of, votes
+    from osan.training.evaluation import predict_members, sample_agreement, scores
+    from osan.training.members import members_of, outputs
     from osan.training.run import load_predictor
     from osan.training.tasks import load_task
 
@@ -55,11 +55,12 @@ def evaluate(
     graphs = task.splits[split]
     other = Noise(cast(Any, noise), noise_scale) if noise else None
     size = settings.training.batch_size
-    prediction = predict(model, graphs, size, samples, other)
-    values = scores(prediction, graphs.y, info, votes(model))
+    together, each = predict_members(model, graphs, size, samples, other)
+    logits = outputs(model, together, each)
+    values = scores(together, graphs.y, info, logits)
     found = None
     if (run / CALIBRATION).is_file():
-        found = coverage(prediction, graphs.y, read_calibration(run, info), level)
+        found = coverage(logits, graphs.y, read_calibration(run, info), level)
     number = max(2, samples or 5)
     kappas = [sample_agreement(each, graphs, size, number, other) for each in members_of(model)]
     known = [value for value in kappas if value is not None]

@@ -28,7 +28,7 @@ from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.training import load_predictor, train
 from osan.training.blending import add_process
 from osan.training.build import build
-from osan.training.evaluation import predict
+from osan.training.evaluation import predict_outputs
 from osan.training.folder import SETTINGS, model_folders, read_json, write_json
 from osan.training.members import Ensemble, members_of
 from osan.training.module import Learner
@@ -126,8 +126,7 @@ class Estimator(BaseEstimator):
         with tempfile.TemporaryDirectory() as folder:
             train(self._settings(len(y)), Path(folder, "run"), task=task, progress=self.progress)
             self.learner_ = load_predictor(Path(folder, "run"))
-        held_out = predict(self.learner_, task.val, batch_size=128)
-        self._after(held_out, task.val.y)
+        self._after(predict_outputs(self.learner_, task.val, batch_size=128), task.val.y)
 
     def _after(self, prediction: Tensor, y: Tensor) -> None:
         """What to keep of the rows that were held out."""
@@ -224,7 +223,7 @@ class Estimator(BaseEstimator):
             check_features(graphs, self.learner_.info, "X")
         elif self.learner_.settings.data.descriptors:
             check_descriptors(graphs.tensors["descriptors"], self.learner_.info)
-        return predict(self.learner_, graphs, batch_size=128)
+        return predict_outputs(self.learner_, graphs, batch_size=128)
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted estimator into a new folder, as safetensors and JSON; :meth:`load` reads it."""

@@ -8,10 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from torch import Tensor
 from typing_extensions import Self
 
 from osan.errors import OsanError
 from osan.sklearn.base import Estimator
+from osan.training.calibration import conformal
 from osan.training.columns import meaning
 
 
@@ -32,7 +34,7 @@ class OSANClassifier(ClassifierMixin, Estimator):
     (3, 2)
     """
 
-    _kept = ("molecules_", "classes_")
+    _kept = ("molecules_", "classes_", "errors_")
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Train on SMILES strings or PyG graphs, and one label for each."""
@@ -52,9 +54,31 @@ class OSANClassifier(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probabilities of the classes in the order of ``classes_``, shape ``[rows, classes]``."""
-        values = meaning(self._outputs(X), self.learner_.info).double().numpy()
-        return np.hstack([1 - values, values]) if len(self.classes_) == 2 else values
+        return self._probabilities(self._outputs(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable label of each row."""
         return self.classes_[self.predict_proba(X).argmax(1)]
+
+    def predict_set(self, X: Any, level: float = 0.9) -> NDArray[np.bool_]:
+        r"""Sets of classes that hold the truth of a share ``level`` of rows like those held out.
+
+        A class is in the set of a row if 1 minus its probability is at most the
+        :math:`\lceil (n + 1) \, level \rceil`-th smallest of 1 minus the probability of the true class, over
+        the n rows held out (split conformal; Vovk et al. 2005). A set has all classes if n is too small for
+        the level, and may be empty.
+
+        Returns
+        -------
+        ndarray
+            Whether each class is in the set, in the order of ``classes_``; shape ``[rows, classes]``.
+        """
+        return 1 - self.predict_proba(X) <= conformal(self.errors_, level)
+
+    def _after(self, prediction: Tensor, y: Tensor) -> None:
+        true = y.flatten().long().numpy()
+        self.errors_ = 1 - self._probabilities(prediction)[np.arange(len(true)), true]
+
+    def _probabilities(self, outputs: Tensor) -> NDArray[np.float64]:
+        values = meaning(outputs, self.learner_.info).double().numpy()
+        return np.hstack([1 - values, values]) if len(self.classes_) == 2 else values

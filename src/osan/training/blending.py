@@ -12,7 +12,7 @@ from osan.data import FlatDataset, Task
 from osan.errors import OsanError
 from osan.memory import require_free
 from osan.nn import OSAN, DataDrivenOSAN, FixedBags, GaussianProcess
-from osan.training.evaluation import predict
+from osan.training.evaluation import predict_outputs
 from osan.training.module import Learner
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
@@ -49,7 +49,7 @@ def blend(learner: Learner, task: Task) -> None:
     require_free(needed, f"a Gaussian process of {info.points:,} graphs", "set network.blend to nothing")
     process.fit(_descriptors(task.train), _scaled(learner, task.train.y))
     process.share.fill_(1.0)  # the network alone
-    alone = _scaled(learner, predict(learner, task.val, settings.training.batch_size))
+    alone = _scaled(learner, predict_outputs(learner, task.val, settings.training.batch_size))
     parts = torch.split(_descriptors(task.val), _AT_ONCE)
     with torch.no_grad():
         own = torch.cat([process(Data(num_nodes=1, descriptors=part)) for part in parts])

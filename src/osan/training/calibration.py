@@ -180,14 +180,13 @@ def read_calibration(folder: Path, info: TaskInfo) -> Calibration:
     Raises
     ------
     OsanError
-        If the run has none, since it was trained by an earlier version or its samples vote, or if the file is
-        damaged.
+        If the run has none, since it was trained by an earlier version, or if the file is damaged.
     """
     path = folder / CALIBRATION
     if not path.is_file():
         raise OsanError(
-            f"level: expected a run with {CALIBRATION}, got {folder}, whose samples vote (train with "
-            "--set selection.combine=mean instead) or which was trained before there were intervals"
+            f"level: expected a run with {CALIBRATION}, got {folder}, which was trained by an earlier "
+            "version; train it again"
         )
     try:
         stored = _STORED.validate_python(read_json(path))

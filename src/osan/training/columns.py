@@ -13,7 +13,7 @@ from osan.data import FlatDataset
 from osan.data.formats.cells import csv_text
 from osan.files import write_bytes
 from osan.training.calibration import Interval
-from osan.training.members import Predictor, joined, votes
+from osan.training.members import Predictor, outputs, votes
 from osan.training.tasks import TaskInfo
 
 
@@ -44,14 +44,14 @@ def predicted_columns(
     names = info.class_names if classes else info.targets
     by_vote = votes(model)
     word = "predicted" if info.kind == "regression" else "probability"
-    value = joined(each.mean(1), info.kind) if by_vote else together
+    value = outputs(model, together, each)
     values = {f"{word}_{{}}": meaning(value, info)}
     values |= {f"{word}_{{}}_{part}": spread for part, spread in spreads(meaning(each, info)).items()}
     if by_vote:
         # A single column holds the share of class 1 minus 1/2.
         values["votes_{}"] = together if classes else together + 0.5
     if interval is not None:
-        values |= interval.columns(together)
+        values |= interval.columns(value)
     header = distinct(form.format(name) for name in names for form in values)
     return header, torch.stack([value.double() for value in values.values()], dim=-1).flatten(1)
 

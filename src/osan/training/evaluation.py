@@ -14,7 +14,7 @@ from osan.data import FlatDataset, FlatLoader, Task
 from osan.devices import sent
 from osan.errors import OsanError
 from osan.selection import Noise, agreement
-from osan.training.members import Predictor, joined, members_of, votes
+from osan.training.members import Predictor, joined, members_of, outputs, votes
 from osan.training.module import Learner
 from osan.training.scores import OF_PROBABILITIES, score
 from osan.training.tasks import TaskInfo
@@ -53,27 +53,38 @@ def predict(
 
     Those of an ensemble are joined; see :func:`~osan.training.members.joined`.
     """
-    each = []
-    for learner in members_of(model):
-        device = next(learner.model.parameters()).device
-        with evaluating(learner, samples, noise):
-            parts = [learner(sent(batch, device)).cpu() for batch in FlatLoader(graphs, batch_size)]
-        each.append(torch.cat(parts))
-    return joined(torch.stack(each), model.info.kind, votes(model))
+    return predict_members(model, graphs, batch_size, samples, noise)[0]
 
 
-def predict_members(model: Predictor, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+def predict_outputs(model: Predictor, graphs: FlatDataset, batch_size: int) -> Tensor:
+    """As :func:`predict`, but logits also if samples vote; see :func:`~osan.training.members.outputs`."""
+    return outputs(model, *predict_members(model, graphs, batch_size))
+
+
+def predict_members(
+    model: Predictor,
+    graphs: FlatDataset,
+    batch_size: int,
+    samples: int | None = None,
+    noise: Noise | None = None,
+) -> tuple[Tensor, Tensor]:
     """The result of :func:`predict`, and the predictions of every sample of every member.
 
     Of shapes ``[graphs, targets]`` and ``[members, samples, graphs, targets]``; a single network is the only
     member.
     """
-    predicted = [predict_samples(learner, graphs, batch_size) for learner in members_of(model)]
+    predicted = [predict_samples(each, graphs, batch_size, samples, noise) for each in members_of(model)]
     together = joined(torch.stack([one for one, _ in predicted]), model.info.kind, votes(model))
     return together, torch.stack([each for _, each in predicted])
 
 
-def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> tuple[Tensor, Tensor]:
+def predict_samples(
+    learner: Learner,
+    graphs: FlatDataset,
+    batch_size: int,
+    samples: int | None = None,
+    noise: Noise | None = None,
+) -> tuple[Tensor, Tensor]:
     """The result of :func:`predict`, and the predictions of every perturbed sample.
 
     In the unit of the targets, of shapes ``[graphs, targets]`` and ``[samples, graphs, targets]``. A network
@@ -81,7 +92,7 @@ def predict_samples(learner: Learner, graphs: FlatDataset, batch_size: int) -> t
     """
     device = next(learner.model.parameters()).device
     whole, parts = [], []
-    with evaluating(learner):
+    with evaluating(learner, samples, noise):
         for batch in FlatLoader(graphs, batch_size):
             out = learner.look(sent(batch, device))
             whole.append(learner.renormalized(out.prediction).cpu())
@@ -143,17 +154,16 @@ def check_scorable(task: Task, info: TaskInfo) -> None:
             ) from None
 
 
-def scores(prediction: Tensor, y: Tensor, info: TaskInfo, votes: bool = False) -> dict[str, float]:
+def scores(prediction: Tensor, y: Tensor, info: TaskInfo, logits: Tensor | None = None) -> dict[str, float]:
     """The metric of the task and, if they can be computed, the others for its kind.
 
-    If ``votes``, predictions are shares of votes, from which metrics of probabilities cannot be computed.
+    Metrics of probabilities are computed from ``logits``, if given: predictions may be shares of votes.
     """
     out = {info.metric: float(score(prediction, y, info.kind, info.metric))}
     for name in info.metrics[1:]:
-        if votes and name in OF_PROBABILITIES:
-            continue
+        given = logits if logits is not None and name in OF_PROBABILITIES else prediction
         try:
-            out[name] = float(score(prediction, y, info.kind, name))
+            out[name] = float(score(given, y, info.kind, name))
         except ValueError:
             continue
     return out

@@ -56,7 +56,7 @@ class Result:
     ``members`` are the metrics of the members of an ensemble on the test split; ``value``, ``validation`` and
     ``scores`` are those of the whole, ``epochs`` and ``best_epoch`` the largest of all members, ``seconds``
     their sum. ``intervals`` says how often conformal intervals, or sets of classes, hold the truth on the
-    test split, see :func:`~osan.training.calibration.coverage`; ``None`` if samples vote.
+    test split, see :func:`~osan.training.calibration.coverage`.
     ``share`` is that of the network if it is blended with a Gaussian process; ``value``, ``scores`` and
     ``validation`` are then those of the blend.
     """

@@ -50,6 +50,16 @@ def votes(model: Predictor) -> bool:
     return getattr(members_of(model)[0].model, "combine", "mean") == "vote"
 
 
+def outputs(model: Predictor, together: Tensor, each: Tensor) -> Tensor:
+    """Predictions as numbers or logits, of shape ``[graphs, targets]``, also if samples vote.
+
+    Shares of votes are no probabilities. Then these are the logits of the mean output of the samples of every
+    member, joined. ``together`` and ``each`` are those of
+    :func:`~osan.training.evaluation.predict_members`.
+    """
+    return joined(each.mean(1), model.info.kind) if votes(model) else together
+
+
 def joined(predictions: Tensor, kind: str, by_vote: bool = False) -> Tensor:
     r"""The prediction of an ensemble: the mean of numbers, of probabilities, or of shares of votes.
 

@@ -8,9 +8,15 @@ from typing import Any
 from osan.data import Task
 from osan.training.calibration import calibrate, coverage, write_calibration
 from osan.training.columns import predicted_columns, write_predictions
-from osan.training.evaluation import inference_seconds, predict, predict_members, scores, separate_score
+from osan.training.evaluation import (
+    inference_seconds,
+    predict_members,
+    predict_outputs,
+    scores,
+    separate_score,
+)
 from osan.training.folder import PREDICTIONS, Result, write_result
-from osan.training.members import Predictor, members_of, votes
+from osan.training.members import Predictor, members_of, outputs
 
 
 def write_outcome(model: Predictor, task: Task, folder: Path, **facts: Any) -> Result:
@@ -30,11 +36,10 @@ def write_outcome(model: Predictor, task: Task, folder: Path, **facts: Any) -> R
     together, each = predict_members(model, task.test, size)
     columns = predicted_columns(model, together, each)
     write_predictions(folder / PREDICTIONS, task.test, columns, info, task.lines)
-    reached = scores(together, task.test.y, info, votes(model))
-    calibration = None
-    if not votes(model):  # shares of votes are no probabilities
-        calibration = calibrate(predict(model, task.val, size), task.val.y, info)
-        write_calibration(folder, calibration)
+    logits = outputs(model, together, each)
+    reached = scores(together, task.test.y, info, logits)
+    calibration = calibrate(predict_outputs(model, task.val, size), task.val.y, info)
+    write_calibration(folder, calibration)
     times = [inference_seconds(member, task.test, size) for member in members]
     result = Result(
         key=settings.name,
@@ -45,7 +50,7 @@ def write_outcome(model: Predictor, task: Task, folder: Path, **facts: Any) -> R
         value=reached[info.metric],
         scores=reached,
         test_seconds=[round(sum(passes), 6) for passes in zip(*times, strict=True)],
-        intervals=None if calibration is None else coverage(together, task.test.y, calibration),
+        intervals=coverage(logits, task.test.y, calibration),
         separate=separate_score(each[0], task.test.y, info) if len(members) == 1 else None,
         **facts,
     )

@@ -85,17 +85,22 @@ def trained(tmp_path_factory) -> Path:
     return runs
 
 
+def _alkanes(folder: Path) -> str:
+    """The path of a table of molecules."""
+    table = folder / "alkanes.csv"
+    lines = [f"{'C' * n}O,{n}\n{'C' * n}N,{n + 0.5}\n{'C' * n}c1ccccc1,{n + 1}" for n in range(1, 11)]
+    table.write_text("smiles,y\n" + "\n".join(lines) + "\n")
+    return str(table)
+
+
 @pytest.fixture(scope="session")
 def on_molecules(tmp_path_factory) -> Path:
     """The folder of a run that deletes bonds of molecules from a table."""
     runs = tmp_path_factory.mktemp("molecules")
-    table = runs / "alkanes.csv"
-    lines = [f"{'C' * n}O,{n}\n{'C' * n}N,{n + 0.5}\n{'C' * n}c1ccccc1,{n + 1}" for n in range(1, 11)]
-    table.write_text("smiles,y\n" + "\n".join(lines) + "\n")
     settings = validated(
         {
             "name": "small/bonds",
-            "data": {"dataset": str(table), "targets": ["y"]},
+            "data": {"dataset": _alkanes(runs), "targets": ["y"]},
             "selection": {"policy": "delete 1 edge x 2"},
             "network": {"width": 8, "layers": 2},
             "training": {"batch_size": 16, "epochs": 1},
@@ -104,4 +109,24 @@ def on_molecules(tmp_path_factory) -> Path:
     )
     folder = run_folder(runs, settings)
     train(settings, folder, progress=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def ensemble(tmp_path_factory) -> Path:
+    """The folder of an ensemble of three that marks two atoms, each a graph of its own."""
+    runs = tmp_path_factory.mktemp("ensemble")
+    settings = validated(
+        {
+            "name": "small/three",
+            "ensemble": 3,
+            "data": {"dataset": _alkanes(runs), "targets": ["y"]},
+            "selection": {"policy": "mark 1 vertex x 2", "samples": 2},
+            "network": {"width": 8, "layers": 2},
+            "training": {"batch_size": 16, "epochs": 1},
+            "machine": {"accelerator": "cpu"},
+        }
+    )
+    folder = run_folder(runs, settings)
+    train(settings, folder, progress=False, processes=1)
     return folder

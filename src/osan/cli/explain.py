@@ -24,7 +24,12 @@ def explain(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Show how often each vertex or edge is chosen in each subgraph, or write a page about many graphs."""
+    """Show how often each vertex or edge is chosen in each subgraph, or write a page about many graphs.
+
+    For an ensemble: how often it is chosen in any subgraph, as the mean over members and for each of them,
+    and how far members agree (Cohen's kappa: 1 if they choose the same, 0 if they agree as often as by
+    chance).
+    """
     from osan.errors import OsanError
 
     if (graph is None) == (page is None):
@@ -54,14 +59,13 @@ def explain(
     from osan.report.molecule import is_molecule, vertex_names
 
     of_edges = found.edges is not None
-    title = f"{found.name}: {found.policy}, how often {found.word} ({found.samples} samples)"
-    drawn = Table(title=title)
+    drawn = Table(title=found.caption)
     vertex, edge = ("atom", "bond") if is_molecule(found.graph) else ("vertex", "edge")
     drawn.add_column(edge if of_edges else vertex)
     values = found.edges if found.edges is not None else found.vertices
     assert values is not None  # exactly one of the two is given
-    for i in range(values.size(1)):
-        drawn.add_column(f"subgraph {i + 1}", justify="right")
+    for name in found.columns:
+        drawn.add_column(name, justify="right")
     names = vertex_names(found.graph)
     labels = (
         {e: f"{names[u]} - {names[v]}" for (u, v), e in first_arcs(found.graph.edge_index).items()}

@@ -267,9 +267,10 @@ class DataDrivenOSAN(nn.Module):
         -------
         Explanation
             A PyG explanation of the batch with ``frequency`` of shape ``[vertices, m]`` or ``[edges, m]``,
-            its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, and the ``weights``. For policies
-            of vertices ``edge_mask`` is the share of subgraphs with both ends of an edge or, where vertices
-            are marked, with one of them.
+            its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, the share of samples in which any
+            subgraph selects, marks or deletes it as ``touched``, and the ``weights``. For policies of
+            vertices ``edge_mask`` is the share of subgraphs with both ends of an edge or, where vertices are
+            marked, with one of them.
         """
         weights, selected = self.draw(batch, samples)
         chosen = [inclusion(one.choice).to(weights.dtype) for one in selected]
@@ -282,7 +283,9 @@ class DataDrivenOSAN(nn.Module):
             edges = torch.stack([joined(one[u], one[v]).mean(1) for one in chosen]).mean(0)
             masks = {"node_mask": frequency.mean(1, keepdim=True), "edge_mask": edges}
         kept = {name: batch[name] for name in ("x", "edge_index", "edge_attr", "batch") if name in batch}
-        explanation = Explanation(**kept, **masks, frequency=frequency, weights=weights)
+        parts = [1 - one if self.policy.operation == "delete" else one for one in chosen]
+        touched = torch.stack([part.amax(1) for part in parts]).mean(0)
+        explanation = Explanation(**kept, **masks, frequency=frequency, touched=touched, weights=weights)
         explanation.num_nodes = batch.num_nodes
         return explanation
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan.data import FlatDataset, FlatLoader
+from osan.data import FlatLoader
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
-from osan.selection import Noise, Policy, Problem, Random, Randomness, Selection, agreement
+from osan.report.frequencies import chosen_part, members_agreement
+from osan.selection import Noise, Policy, Problem, Random, Randomness, Selected, Selection, agreement
 from osan.shown import html_frame
-from osan.training.evaluation import evaluating, predict_samples
+from osan.training.evaluation import evaluating, predict_members
+from osan.training.members import joined, members_of
 from osan.training.module import Learner
-from osan.training.run import load_model
+from osan.training.run import load_predictor
 from osan.training.scores import losses_per_graph
 from osan.training.tasks import load_task
 
 
 @dataclass(frozen=True)
 class SubgraphEffect:
-    """A chosen subgraph of a graph.
+    """A chosen subgraph of a graph; of an ensemble, values are means over the members that choose it.
 
     Parameters
     ----------
@@ -36,12 +39,15 @@ class SubgraphEffect:
         How much the prediction changes if this subgraph is left out.
     random
         How much it changes on average if this subgraph is replaced by random ones.
+    members
+        How many members choose it.
     """
 
     elements: tuple[int, ...]
     alone: float
     without: float
     random: float
+    members: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +66,12 @@ class Looked:
         The error of the prediction, and by how much that of ``whole`` is larger.
     settled
         Cohen's kappa between samples of the choice, from 0 (noise) to 1 (always the same); NaN if there is
-        nothing to choose.
+        nothing to choose. Of an ensemble, the mean over its members.
     subgraphs
-        The subgraphs that are chosen without noise.
+        The subgraphs that are chosen without noise; of an ensemble, those of most members first.
+    agreement
+        How far the members of an ensemble agree, see :func:`~osan.report.frequencies.members_agreement`; NaN
+        for a single network.
     """
 
     graph: Data
@@ -74,17 +83,19 @@ class Looked:
     gain: float
     settled: float
     subgraphs: tuple[SubgraphEffect, ...]
+    agreement: float = float("nan")
 
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of the choice on the graphs of a test split."""
+    """The effects of the choice on the graphs of a test split, by a network or an ensemble of ``members``."""
 
     name: str
     policy: Policy
     metric: str
     of_classes: bool
     looked: tuple[Looked, ...]
+    members: int = 1
 
     def of(self, numbers: Collection[int]) -> Effects:
         """The same of some graphs only, by their positions."""
@@ -123,9 +134,12 @@ def effects(
     -------
     Effects
         Of the first target, if there are several. Errors are absolute differences, for classes the loss.
+        Predictions and errors are those of the whole ensemble; the effect of a subgraph is that on the
+        prediction of the member that chooses it.
     """
-    learner, settings, info = load_model(folder)
-    model = learner.model
+    predictor = load_predictor(folder)
+    members, settings, info = members_of(predictor), predictor.settings, predictor.info
+    model = members[0].model
     if not isinstance(model, DataDrivenOSAN) or model.policy.count == "all":
         raise OsanError(
             f"selection.policy: expected a policy that chooses, got {settings.selection.policy!r}"
@@ -133,22 +147,91 @@ def effects(
     test = load_task(settings, data).test
     places = list(range(len(test))[:graphs]) if isinstance(graphs, int) else list(graphs)
     chosen = test[places]
+    size = settings.training.batch_size
     # The mean over samples; where they vote, this is still a logit.
-    joined = predict_samples(learner, chosen, settings.training.batch_size)[1].mean(0)
-    found: list[Looked] = []
+    official = joined(predict_members(predictor, chosen, size)[1].mean(1), info.kind)
+    looked: list[Looked] = []
+    for batch in FlatLoader(chosen, size):
+        parts = [_part(member, batch, samples, draws) for member in members]
+        here = range(len(looked), len(looked) + batch.num_graphs)
+        found = _looked(parts, batch, official[here.start : here.stop], info.kind)
+        looked += [
+            replace(one, graph=chosen[i], number=places[i]) for i, one in zip(here, found, strict=True)
+        ]
+    classes = info.kind != "regression"
+    return Effects(settings.name, model.policy, info.metric, classes, tuple(looked), len(members))
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """What one network makes of a batch: its choice, and the subgraphs of each graph with their effects."""
+
+    selected: Selected
+    whole: Tensor
+    settled: Tensor
+    subgraphs: list[tuple[SubgraphEffect, ...]]
+
+
+def _looked(parts: Sequence[_Part], batch: Data, official: Tensor, kind: str) -> list[Looked]:
+    """The records of a batch, by what every member makes of it; graphs and positions are yet to be set."""
+    whole = joined(torch.stack([part.whole for part in parts]), kind)
+    agreed = torch.full((batch.num_graphs,), torch.nan)
+    if len(parts) > 1:
+        agreed = members_agreement([part.selected for part in parts])
+    both = (official.to(whole.device), whole)
+    shown = [_value(kind, each, batch.y) for each in both]
+    errors = [losses_per_graph(each, batch.y, kind) for each in both]
+    return [
+        Looked(
+            graph=batch,
+            number=g,
+            target=float(batch.y[g].flatten()[0]),
+            prediction=float(shown[0][g]),
+            whole=float(shown[1][g]),
+            error=float(errors[0][g]),
+            gain=float(errors[1][g] - errors[0][g]),
+            settled=fmean(float(part.settled[g]) for part in parts),
+            subgraphs=_shared([part.subgraphs[g] for part in parts]),
+            agreement=float(agreed[g]),
+        )
+        for g in range(batch.num_graphs)
+    ]
+
+
+def _shared(members: Sequence[Sequence[SubgraphEffect]]) -> tuple[SubgraphEffect, ...]:
+    """The subgraphs that members choose, each once, with the mean of its effects; those of most first.
+
+    >>> one, two = (SubgraphEffect((0,), alone, 0.0, 0.0) for alone in (1.0, 3.0))
+    >>> other = replace(one, elements=(4,))
+    >>> [(each.elements, each.alone, each.members) for each in _shared([[one], [other, two]])]
+    [((0,), 2.0, 2), ((4,), 1.0, 1)]
+    """
+    if len(members) == 1:
+        return tuple(members[0])
+    found: dict[tuple[int, ...], list[SubgraphEffect]] = {}
+    for subgraphs in members:
+        for one in subgraphs:
+            found.setdefault(one.elements, []).append(one)
+    out = [
+        SubgraphEffect(
+            elements,
+            fmean(one.alone for one in same),
+            fmean(one.without for one in same),
+            fmean(one.random for one in same),
+            sum(any(one.elements == elements for one in subgraphs) for subgraphs in members),
+        )
+        for elements, same in found.items()
+    ]
+    return tuple(sorted(out, key=lambda one: -one.members))
+
+
+def _part(learner: Learner, batch: Data, samples: int, draws: int) -> _Part:
+    """One pass per subgraph and replacement, for all graphs of a batch together."""
     with evaluating(learner, samples=1, noise=Noise("none")):
-        for batch in FlatLoader(chosen, settings.training.batch_size):
-            first = len(found)
-            official = joined[first : first + batch.num_graphs]
-            found += _looked(learner, batch, official, samples, draws, chosen, first)
-    looked = tuple(replace(one, number=place) for one, place in zip(found, places, strict=True))
-    return Effects(settings.name, model.policy, info.metric, info.kind != "regression", looked)
+        return _effects_in(learner, batch, samples, draws)
 
 
-def _looked(
-    learner: Learner, batch: Data, official: Tensor, samples: int, draws: int, graphs: FlatDataset, first: int
-) -> list[Looked]:
-    """The records of a batch: one pass per subgraph and replacement, for all graphs together."""
+def _effects_in(learner: Learner, batch: Data, samples: int, draws: int) -> _Part:
     model = learner.model
     assert isinstance(model, DataDrivenOSAN)
     out: Output = learner.look(batch)
@@ -157,7 +240,7 @@ def _looked(
     count = choice.size(1)
 
     def value(columns: Tensor) -> Tensor:
-        return _value(learner, learner.with_choice(batch, problem, columns), batch.y)
+        return _value(learner.info.kind, learner.with_choice(batch, problem, columns), batch.y)
 
     whole_choice = _whole(model, choice)
     base, whole = value(choice), learner.with_choice(batch, problem, whole_choice)
@@ -174,10 +257,7 @@ def _looked(
                 value(torch.cat([choice[:, :i], other[:, [i]], choice[:, i + 1 :]], 1)) - base
             ) / draws
     settled = _settled(model, batch, samples)
-    both = (official.to(base.device), whole)
-    shown = [_value(learner, each, batch.y) for each in both]
-    errors = [losses_per_graph(each, batch.y, learner.info.kind) for each in both]
-    part = (choice == 0) if model.policy.operation == "delete" else (choice != 0)
+    part = chosen_part(selected)
     ground = problem.ground
     graph_of_row = ground.graph if ground.element is None else ground.graph[ground.element]
     records = []
@@ -192,25 +272,12 @@ def _looked(
             )
             for i in range(count)
         )
-        records.append(
-            Looked(
-                graph=graphs[first + g],
-                number=first + g,
-                target=float(batch.y[g].flatten()[0]),
-                prediction=float(shown[0][g]),
-                whole=float(shown[1][g]),
-                error=float(errors[0][g]),
-                gain=float(errors[1][g] - errors[0][g]),
-                settled=float(settled[g]),
-                subgraphs=subgraphs,
-            )
-        )
-    return records
+        records.append(subgraphs)
+    return _Part(selected, whole, settled, records)
 
 
-def _value(learner: Learner, prediction: Tensor, y: Tensor) -> Tensor:
+def _value(kind: str, prediction: Tensor, y: Tensor) -> Tensor:
     """One number per graph: the first target, or the probability of the right class."""
-    kind = learner.info.kind
     if kind == "multiclass":
         classes = y.flatten().clamp(min=0).unsqueeze(1)
         return prediction.softmax(1).gather(1, classes).squeeze(1)

@@ -55,6 +55,7 @@ def choice_page(found: Effects, most: int = 20) -> str:
         policy=str(found.policy),
         word=_WORDS[found.policy.operation],
         of_classes=found.of_classes,
+        members=found.members,
         rows=[_row(one, found) for one in found.looked],
         substructures=listed,
         top=max((each.times for each in listed), default=1),
@@ -74,6 +75,7 @@ def _row(one: Looked, found: Effects) -> dict[str, Any]:
             "alone": each.alone,
             "without": each.without,
             "random": each.random,
+            "members": each.members,
         }
         for each in one.subgraphs[:MOST_SUBGRAPHS]
     ]
@@ -86,6 +88,7 @@ def _row(one: Looked, found: Effects) -> dict[str, Any]:
         "error": one.error,
         "gain": one.gain,
         "settled": None if math.isnan(one.settled) else one.settled,
+        "agreement": None if math.isnan(one.agreement) else one.agreement,
         "subgraphs": subgraphs,
         "more": max(0, len(one.subgraphs) - MOST_SUBGRAPHS),
     }

@@ -22,7 +22,10 @@ _ATOM = re.compile(r"\[[^\]]+\]|Br|Cl|[BCNOSPFIbcnosp*]")
 
 @dataclass(frozen=True)
 class Substructure:
-    """A substructure that is chosen: how often, in how many graphs, and with what mean effect if left out."""
+    """A substructure that is chosen: how often, in how many graphs, and with what mean effect if left out.
+
+    For an ensemble, ``times`` counts every member that chooses it.
+    """
 
     pattern: str
     times: int
@@ -45,7 +48,7 @@ def substructures(found: Effects) -> list[Substructure]:
         for subgraph in one.subgraphs:
             if subgraph.elements:
                 text = name(subgraph.elements)
-                times.setdefault(text, []).append(subgraph.without)
+                times.setdefault(text, []).extend([subgraph.without] * subgraph.members)
                 graphs.setdefault(text, set()).add(one.number)
     out = [Substructure(text, len(some), len(graphs[text]), fmean(some)) for text, some in times.items()]
     return sorted(out, key=lambda each: (-each.times, each.pattern))

@@ -32,7 +32,7 @@ def picture(found: Frequencies, suffix: str = "svg") -> bytes:
 
 
 def draw_graph(found: Frequencies, limit: int = 6) -> Any:
-    """Draw one panel per subgraph; darker means chosen more often.
+    """Draw one panel per subgraph, or the mean and each member; darker means chosen more often.
 
     If vertices have a single integer feature, it is their label, else their number is.
     """
@@ -81,7 +81,7 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
             node_size=90 if small else 240,
         )
         nx.draw_networkx_labels(graph, place, labels, ax=panel, font_size=5 if small else 7)
-        panel.set_title(f"subgraph {i + 1}", fontsize=10)
+        panel.set_title(found.columns[i], fontsize=10)
         panel.margins(0.12)
     scale = LinearSegmentedColormap.from_list("frequency", [shade(0.0), shade(1.0)])
     what = "edges" if found.edges is not None else "vertices"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -14,9 +16,12 @@ from torch_geometric.data import Data
 from osan.data import flatten
 from osan.data.custom.fragments import MoleculeReader
 from osan.errors import OsanError
-from osan.selection import Policy
+from osan.selection import Noise, Policy, Selected, agreement
+from osan.training.evaluation import evaluating
+from osan.training.members import members_of
+from osan.training.module import Learner
 from osan.training.prediction import one_molecule, takes_molecules
-from osan.training.run import load_model
+from osan.training.run import load_predictor
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo, load_task
 
@@ -39,9 +44,16 @@ class Frequencies:
         The policy of the run.
     vertices, edges
         Shape ``[vertices, m]`` or ``[edges, m]`` (one row per column of ``edge_index``), the other ``None``;
-        column i belongs to the i-th subgraph.
+        column i belongs to the i-th subgraph. Of an ensemble, the first column is the mean over its members,
+        the others are those of each member, and it counts what is chosen in any subgraph: the first subgraph
+        of one member need not be that of another.
     samples
-        The number of samples.
+        The number of samples, of each member.
+    members
+        The number of networks.
+    agreement
+        Of an ensemble: how far its members agree without noise, see :func:`members_agreement`; ``None`` for a
+        single network, and if there is nothing to choose from.
     """
 
     graph: Data
@@ -51,11 +63,32 @@ class Frequencies:
     vertices: Tensor | None
     edges: Tensor | None
     samples: int
+    members: int = 1
+    agreement: float | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        if self.members > 1:
+            return ["mean", *(f"member {i}" for i in range(self.members))]
+        table = self.edges if self.edges is not None else self.vertices
+        return [f"subgraph {i + 1}" for i in range(0 if table is None else table.size(1))]
+
+    @property
+    def caption(self) -> str:
+        """What is counted, in how many samples, and how far members agree."""
+        said = f"{self.name}: {self.policy}, how often {self.word} "
+        if self.members == 1:
+            return said + f"({self.samples} samples)"
+        agreed = "" if self.agreement is None else f", whose agreement is {self.agreement:.2f}"
+        return said + f"in any subgraph ({self.samples} samples of each of {self.members} members{agreed})"
 
     def plain(self) -> dict[str, Any]:
         """Plain values, for JSON; each edge is listed once, with its first column of ``edge_index``."""
         out: dict[str, Any] = {"graph": self.name, "policy": str(self.policy), "what": self.word}
-        out["samples"] = self.samples
+        out |= {"samples": self.samples, "columns": self.columns}
+        if self.members > 1:
+            out["agreement"] = None if self.agreement is None else round(self.agreement, 4)
         if self.vertices is not None:
             out["vertices"] = [[round(f, 4) for f in row] for row in self.vertices.tolist()]
         if self.edges is not None:
@@ -69,7 +102,7 @@ class Frequencies:
         from osan.report.drawing import picture
         from osan.report.pictures import data_uri
 
-        said = escape(f"{self.name}: {self.policy}, how often {self.word} ({self.samples} samples)")
+        said = escape(self.caption)
         image = f'<img src="{data_uri(picture(self))}" alt="{said}">'
         return f"<figure>{image}<figcaption>{said}</figcaption></figure>"
 
@@ -87,7 +120,7 @@ def first_arcs(edge_index: Tensor) -> dict[tuple[int, int], int]:
 
 
 def explain(folder: str | Path, which: str, samples: int = 100, data: Path | None = None) -> Frequencies:
-    """Compute what the network of a run looks at in one graph.
+    """Compute what the network of a run, or each member of an ensemble, looks at in one graph.
 
     Parameters
     ----------
@@ -100,7 +133,8 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
     """
-    learner, settings, info = load_model(folder)
+    model = load_predictor(folder)
+    settings, info, members = model.settings, model.info, members_of(model)
     if which.lstrip("-").isdecimal():
         graph, name = _test_graph(settings, int(which), data)
     else:
@@ -108,10 +142,17 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
     batch = flatten([graph]).batch(torch.tensor([0]))
     if "graph_id" in graph:  # the noise of the evaluation; a single molecule gets that of osan predict
         batch.graph_id = graph.graph_id
-    frequency = learner.explain(batch, samples).frequency
-    policy: Policy = learner.model.policy  # type: ignore[assignment]
-    if policy.operation == "delete":
-        frequency = 1.0 - frequency
+    found = [member.explain(batch, samples) for member in members]
+    policy: Policy = members[0].model.policy  # type: ignore[assignment]
+    agreed = None
+    if len(members) > 1:
+        each = torch.stack([one.touched for one in found], 1)
+        frequency = torch.cat([each.mean(1, keepdim=True), each], 1)
+        kappa = members_agreement([_settled_choice(member, batch) for member in members]).item()
+        agreed = None if math.isnan(kappa) else kappa
+    else:
+        frequency = found[0].frequency
+        frequency = 1.0 - frequency if policy.operation == "delete" else frequency
     of_edges = policy.weighs_edges
     return Frequencies(
         graph,
@@ -121,7 +162,34 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
         None if of_edges else frequency,
         frequency if of_edges else None,
         samples,
+        len(members),
+        agreed,
     )
+
+
+def members_agreement(choices: Sequence[Selected]) -> Tensor:
+    """Cohen's kappa between members of an ensemble, by the choice of each; shape ``[graphs]``.
+
+    Compared is what any subgraph selects, marks or deletes: 1 if all members choose the same, 0 if they agree
+    as often as by chance. NaN where there is nothing to choose from; see :func:`osan.selection.agreement`.
+    """
+    excess, most = agreement(
+        [chosen_part(one).any(1, keepdim=True) for one in choices], choices[0].problem.ground
+    )
+    return (excess / most)[:, 0]
+
+
+def chosen_part(selected: Selected) -> Tensor:
+    """What is selected, marked or deleted, as booleans; shape ``[rows, m]``."""
+    deletes = selected.problem.policy.operation == "delete"
+    return selected.choice == 0 if deletes else selected.choice != 0
+
+
+def _settled_choice(learner: Learner, batch: Data) -> Selected:
+    """What a network chooses without noise."""
+    model: Any = learner.model
+    with evaluating(learner, noise=Noise("none")):
+        return model.draw(batch, 1)[1][0]
 
 
 def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[Data, str]:

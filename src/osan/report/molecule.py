@@ -122,7 +122,10 @@ def molecule_svg(
 
 
 def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> bytes:
-    """Draw one panel per subgraph; darker means chosen more often, numbers are shown from 10 % on."""
+    """Draw one panel per subgraph, or the mean and each member; darker means chosen more often.
+
+    Numbers are shown from 10 % on.
+    """
     from rdkit import Chem
     from rdkit.Chem.Draw import rdMolDraw2D
 
@@ -147,7 +150,7 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
                 part.SetProp("bondNote" if of_edges else "atomNote", f"{frequency:.0%}")
         lit.append({part.GetIdx(): shade(f / top) for part, f in parts.items() if f > 0})
         panels.append(molecule)
-        legends.append(f"subgraph {i + 1}: {'bonds' if of_edges else 'atoms'} {found.word}")
+        legends.append(f"{found.columns[i]}: {'bonds' if of_edges else 'atoms'} {found.word}")
     columns = min(shown, 3)
     size = (_PANEL[0] * columns, _PANEL[1] * -(-shown // columns))
     kind = rdMolDraw2D.MolDraw2DSVG if suffix == "svg" else rdMolDraw2D.MolDraw2DCairo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def run_page(
     """The page as one HTML text; see :func:`write_run_page`."""
     if run.result is None:
         raise Unfinished(f"{run.folder} holds no result yet: the run is not finished", run.folder)
-    # Of an ensemble, what is chosen and how it was learned is that of the first member.
+    # Of an ensemble, how it was learned is shown for the first member.
     first = model_folders(run.folder)[0]
     info = read_info(first)
     scored = read_scored(run.folder, info)
@@ -98,7 +99,7 @@ def run_page(
         {"name": names[i] if len(names) > 1 else "", "figures": target_figures(scored, i)} for i in shown
     ]
     progress("the worst predictions")
-    cards, listed, problem = _cards(run, first, scored, worst, data)
+    cards, listed, problem = _cards(run, scored, worst, data)
     policy = run.settings.selection.parsed
     return filled(
         "run_page.html",
@@ -221,7 +222,7 @@ def _coverage(scored: Scored) -> list[tuple[str, float, float]]:
 
 
 def _cards(
-    run: Run, first: Path, scored: Scored, count: int, data: Path | None
+    run: Run, scored: Scored, count: int, data: Path | None
 ) -> tuple[list[dict[str, Any]], list[Substructure], str]:
     """The worst predictions, the substructures that are chosen, and why there are no pictures."""
     worst = scored.worst(count)
@@ -232,7 +233,7 @@ def _cards(
     try:
         if run.settings.selection.parsed is not None and run.settings.selection.parsed.count != "all":
             some = range(min(_COUNTED, len(scored.y)))
-            found = effects(first, sorted({*worst, *some}), samples=1, draws=0, data=data)
+            found = effects(run.folder, sorted({*worst, *some}), samples=1, draws=0, data=data)
             looked = {one.number: one for one in found.looked}
             graphs = {number: one.graph for number, one in looked.items()}
             of_edges = found.policy.weighs_edges
@@ -248,7 +249,11 @@ def _cards(
             **_facts(scored, place),
             "line": scored.lines[place] if scored.lines else None,
             "smiles": smiles.get(scored.lines[place], "") if scored.lines else "",
-            "picture": _picture(graphs[place], looked.get(place), of_edges) if place in graphs else "",
+            "picture": (
+                _picture(graphs[place], looked.get(place), of_edges, run.settings.ensemble)
+                if place in graphs
+                else ""
+            ),
         }
         for place in worst
     ]
@@ -286,9 +291,10 @@ def _smiles(run: Run, scored: Scored) -> dict[int, str]:
     return dict(zip(table.lines, map(".".join, texts), strict=True))
 
 
-def _picture(graph: Data, looked: Looked | None, of_edges: bool) -> str:
-    """A graph with what is chosen in any of its subgraphs."""
-    elements = sorted({e for one in looked.subgraphs for e in one.elements}) if looked else []
+def _picture(graph: Data, looked: Looked | None, of_edges: bool, members: int) -> str:
+    """A graph with what is chosen in any of its subgraphs, by at least half of the members of an ensemble."""
+    times = Counter(e for one in looked.subgraphs for e in one.elements * one.members) if looked else {}
+    elements = sorted(e for e, count in times.items() if 2 * count >= members)
     if molecule_of(graph) is None:
         return graph_picture(graph, elements, of_edges)
     if of_edges:

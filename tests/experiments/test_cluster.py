@@ -9,7 +9,10 @@ import pytest
 from osan.errors import OsanError
 from osan.experiments import missing_jobs
 from osan.training import train
+from osan.training.ray_trials import Cluster
 from osan.training.settings import validated
+from osan.training.trials import SPACE
+from osan.training.tuning import tune
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'osan[ray]'")
 
@@ -55,6 +58,19 @@ def test_runs_and_failures_on_a_cluster(cluster, tmp_path):
     here = train(tiny("a"), tmp_path / "here", progress=False)
     there = json.loads((jobs[0].folder / "result.json").read_text())
     assert (there["value"], there["validation"]) == pytest.approx((here.value, here.validation), rel=1e-5)
+
+
+def test_trials_on_a_cluster(cluster, tmp_path, monkeypatch):
+    """The same proposal gives the same metric as here; a cluster that is too small is refused."""
+    for name, values in {"network.width": [4, 8], "network.layers": [1], "training.batch_size": [8]}.items():
+        monkeypatch.setitem(SPACE, name, values)
+    here = tune(tiny("a"), tmp_path / "here", 1)
+    there = tune(tiny("a"), tmp_path / "there", 1, cluster=Cluster(cluster))
+    assert there.value == pytest.approx(here.value, rel=1e-5)
+    assert (there.settings, there.states) == (here.settings, {"complete": 1})
+    wanted = "ray: expected a cluster with 2 processors and 0 GPUs for a trial, got one with 1 and 0"
+    with pytest.raises(OsanError, match=wanted):
+        tune(tiny("a"), tmp_path / "there", 2, cluster=Cluster(cluster, threads=2))
 
 
 def test_tasks_do_not_import_torch():

@@ -6,6 +6,7 @@ import csv
 import errno
 import json
 import os
+import sys
 from pathlib import Path
 
 import optuna
@@ -16,8 +17,10 @@ from typer.testing import CliRunner
 from osan.cli import app
 from osan.cli.tune import parse_time
 from osan.errors import OsanError
+from osan.training.ray_trials import Cluster, _on_node, _Running
 from osan.training.settings_files import read_settings
-from osan.training.tuning import SPACE, proposed, tune
+from osan.training.trials import SPACE, proposed, trial_folder
+from osan.training.tuning import tune
 
 
 @pytest.fixture
@@ -79,6 +82,37 @@ def test_bad_trials_are_stopped(tiny, tmp_path):
     assert trials_of(tmp_path)[-1]["state"] == "pruned"
     assert len(list(csv.DictReader((tmp_path / "trial-5/metrics.csv").open()))) < 4
     assert found.states == {"complete": 5, "pruned": 1}
+
+
+def test_trials_of_a_cluster_are_followed_and_stopped(tiny, tmp_path):
+    """By their files: an epoch that is worse than the median of five trials, or a deadline, stops a trial."""
+    study = optuna.create_study(pruner=optuna.pruners.MedianPruner(5, 1))
+    for _ in range(5):
+        trial = study.ask()
+        trial.report(1.0, 2)
+        study.tell(trial, 1.0)
+    bad, late = (_Running(study.ask(), trial_folder(tmp_path, number)) for number in study.get_trials()[:2])
+    bad.follow("val_mae", late=False)  # no epoch yet
+    (bad.place / "metrics.csv").write_text("epoch,val_mae\n0,3\n1,3\n2")
+    bad.follow("val_mae", late=False)
+    assert (bad.epochs, bad.stopped) == (2, False)  # the last line is not whole
+    (bad.place / "metrics.csv").write_text("epoch,val_mae\n0,3\n1,3\n2,3\n")
+    bad.follow("val_mae", late=False)
+    assert study.get_trials()[-2].intermediate_values == {0: 3.0, 1: 3.0, 2: 3.0}
+    late.follow("val_mae", late=True)
+    assert all((one.place / "stop").is_file() and one.stopped for one in (bad, late))
+    # What a node does about it: it ends after the first epoch of six.
+    settings = tiny.changed({"training.epochs": 6}).model_dump(mode="json")
+    message = {"settings": settings, "folder": str(late.place), "data": None, "threads": 1}
+    assert _on_node(message | {"environment": {"PYTHONPATH": str(tmp_path)}}) is None
+    assert len((late.place / "metrics.csv").read_text().splitlines()) == 2
+
+
+def test_a_cluster_needs_ray(tiny, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(OsanError, match=r"tuning on a cluster needs ray: pip install 'osan\[ray\]'"):
+        tune(tiny, tmp_path / "none", 1, cluster=Cluster("local"))
+    assert not (tmp_path / "none").exists()
 
 
 def test_time_and_damaged_files(tiny, tmp_path):

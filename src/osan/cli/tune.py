@@ -35,6 +35,15 @@ def tune(
         list[str] | None, typer.Option("--set", help="Any setting, as section.key=value (repeatable).")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the search, part of its folder.")] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help='Several trials at a time on this Ray cluster; "local": on all processors of this machine.',
+        ),
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="With --ray: threads per trial.")] = 1,
+    gpus: Annotated[float, typer.Option(min=0, help="With --ray: GPUs per trial, also a fraction.")] = 0.0,
     runs: Runs = RUNS,
     data: Data = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Hide the progress bar.")] = False,
@@ -46,6 +55,7 @@ def tune(
     """
     from osan.experiments import chosen_settings
     from osan.training.locating import located
+    from osan.training.ray_trials import Cluster
     from osan.training.settings_files import parsed_changes
     from osan.training.tuning import BEST
     from osan.training.tuning import tune as search
@@ -62,16 +72,19 @@ def tune(
     changes = {key: value for key, value in options.items() if value is not None}
     changes |= parsed_changes(sets or [])
     settings = located(chosen_settings(dataset, policy).varied(changes, name))
+    cluster = None if ray is None else Cluster(ray, threads, gpus)
     folder = runs.joinpath(*settings.name.split("/"), "tune")
     try:
-        with progress_bar() as bar, flag("trials", "--trials"):
+        with progress_bar() as bar, flag("trials", "--trials"), flag("ray", "--ray"):
             shown = bar.add_task("trials", total=trials, visible=not quiet)
 
             def progress(done: int, best: float | None) -> None:
                 said = "trials" if best is None else f"trials, best {best:.4f}"
                 bar.update(shown, completed=done, description=said)
 
-            found = search(settings, folder, trials, seconds=seconds, data=data, progress=progress)
+            found = search(
+                settings, folder, trials, seconds=seconds, data=data, cluster=cluster, progress=progress
+            )
     except KeyboardInterrupt:
         sys.stderr.write(f"osan: {interrupts.word()}; the same command continues\n")
         raise typer.Exit(interrupts.exit_code()) from None

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from lightning.pytorch import Callback, LightningModule, Trainer
 
 from osan.data import Task
 from osan.errors import OsanError
 from osan.extras import optional
 from osan.locks import locked
-from osan.training.build import build
 from osan.training.columns import write_csv
-from osan.training.fit import fit
-from osan.training.folder import CHECKPOINT, SETTINGS, settings_of
-from osan.training.module import Learner
+from osan.training.folder import SETTINGS, settings_of
+from osan.training.ray_trials import Cluster, search_on_ray
 from osan.training.settings import Settings
 from osan.training.settings_files import write_settings
-from osan.training.tasks import TaskInfo, load_task
+from osan.training.tasks import load_task
+from osan.training.trials import SPACE, proposed, run_trial, trial_folder
 
 JOURNAL, BEST, TRIALS = "journal.jsonl", "best.toml", "trials.csv"
-# What is searched: a range (with "log": evenly over orders of magnitude), or a list.
-SPACE: dict[str, tuple[float, float] | tuple[float, float, str] | list[Any]] = {
-    "network.width": [32, 64, 128, 256],
-    "network.layers": [2, 3, 4, 5, 6],
-    "network.dropout": (0.0, 0.5),
-    "training.learning_rate": (1e-4, 1e-2, "log"),
-    "training.weight_decay": (1e-6, 1e-2, "log"),
-    "training.batch_size": [16, 32, 64, 128],
-}
 
 
 @dataclass(frozen=True)
@@ -53,9 +43,10 @@ def tune(
     *,
     seconds: float | None = None,
     data: Path | None = None,
+    cluster: Cluster | None = None,
     progress: Callable[[int, float | None], None] = lambda done, best: None,
 ) -> Tuned:
-    """Try settings from :data:`SPACE`, and write the best ones to ``best.toml``.
+    """Try settings from :data:`~osan.training.trials.SPACE`, and write the best ones to ``best.toml``.
 
     Settings are proposed by Optuna's TPE sampler. A trial is stopped once its validation metric is worse than
     the median of the earlier ones at the same epoch, after five trials and a tenth of the epochs. The test
@@ -73,10 +64,15 @@ def tune(
         stopped, too.
     data
         The folder of raw files; ``$OSAN_DATA`` by default.
+    cluster
+        A Ray cluster on which several trials are done at a time; without one they are done here, one after
+        the other.
     progress
         Called after every trial with their number and the best value.
     """
     optuna = optional("optuna", "tune", "tuning")
+    if cluster is not None:
+        optional("ray", "ray", "tuning on a cluster")
     if trials < 1:
         raise OsanError(f"trials: expected at least 1, got {trials}")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -89,8 +85,8 @@ def tune(
         write_settings(settings, folder / SETTINGS)
         task = load_task(settings, data, folder / "rejected.csv")
         try:
-            study = _study(optuna, folder, settings, task)
-            ended = _search(optuna, study, settings, task, folder, trials, seconds, progress)
+            study = _study(optuna, folder, settings, task, at_once=cluster is not None)
+            ended = _search(optuna, study, settings, task, folder, trials, seconds, data, cluster, progress)
         except OSError as error:
             raise OsanError(
                 f"{folder / JOURNAL} cannot be read or written: {error.strerror or error}; the same command "
@@ -109,18 +105,16 @@ def tune(
     return Tuned(best, study.best_value, task.metric, states)
 
 
-def proposed(trial: Any, settings: Settings) -> Settings:
-    """The settings of a trial; each name of :data:`SPACE` gets a value."""
-    changes: dict[str, Any] = {}
-    for name, choice in SPACE.items():
-        if isinstance(choice, list):
-            changes[name] = trial.suggest_categorical(name, choice)
-        else:
-            changes[name] = trial.suggest_float(name, choice[0], choice[1], log=len(choice) == 3)
-    return settings.changed(changes)
+def _sampler(optuna: Any, settings: Settings, trials: int, at_once: bool) -> Any:
+    """TPE; if there are several trials at once, those under way count as bad ones, and are not repeated."""
+    # Another seed after each trial: the first proposals are random, and would be the same again.
+    seed = (settings.seed + 1000 * trials) % 2**32
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # before Optuna 5 this option is experimental
+        return optuna.samplers.TPESampler(seed=seed, constant_liar=at_once)
 
 
-def _study(optuna: Any, folder: Path, settings: Settings, task: Task) -> Any:
+def _study(optuna: Any, folder: Path, settings: Settings, task: Task, at_once: bool) -> Any:
     """The search in a folder; trials that were killed will be repeated."""
     journal = optional("optuna.storages.journal", "tune", "tuning")
     _drop_torn_line(folder / JOURNAL)
@@ -139,8 +133,7 @@ def _study(optuna: Any, folder: Path, settings: Settings, task: Task) -> Any:
         raise
     except Exception as error:  # Optuna has no error of its own for this
         raise OsanError(f"{folder / JOURNAL}: expected the trials of a search, got a damaged file") from error
-    # Another seed after each trial: the first proposals are random, and would be the same again.
-    study.sampler = optuna.samplers.TPESampler(seed=(settings.seed + 1000 * len(known)) % 2**32)
+    study.sampler = _sampler(optuna, settings, len(known), at_once)
     warmup = max(1, settings.training.epochs // 10)
     study.pruner = optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=warmup)
     for trial in known:
@@ -184,6 +177,8 @@ def _search(
     folder: Path,
     trials: int,
     seconds: float | None,
+    data: Path | None,
+    cluster: Cluster | None,
     progress: Callable[[int, float | None], None],
 ) -> bool:
     """Do what is missing; whether there is a best trial."""
@@ -191,17 +186,8 @@ def _search(
     deadline = None if seconds is None else time.monotonic() + seconds
 
     def run(trial: Any) -> float:
-        chosen = proposed(trial, settings)
-        place = folder / f"trial-{trial.number}"
-        place.mkdir(exist_ok=True)
-        info = TaskInfo.of(task, chosen)
-        torch.manual_seed(chosen.seed)
-        learner = Learner(build(chosen, info), chosen, info)
-        watch = _Watch(trial, optuna.TrialPruned, learner.monitor, deadline)
-        try:
-            return fit(learner, task, place, extra=[watch]).best.value
-        finally:
-            (place / CHECKPOINT).unlink(missing_ok=True)
+        watch = _Watch(trial, optuna.TrialPruned, f"val_{task.metric}", deadline)
+        return run_trial(proposed(trial, settings), task, trial_folder(folder, trial), [watch])
 
     def told(study: Any, trial: Any) -> None:
         each = study.get_trials(deepcopy=False)
@@ -215,9 +201,13 @@ def _search(
         write_csv(folder / TRIALS, header, [["" if cell is None else cell for cell in row] for row in rows])
         progress(len(ended), best)
 
-    done = len(study.get_trials(deepcopy=False, states=(complete, pruned)))
-    if done < trials:
-        study.optimize(run, trials - done, timeout=seconds, callbacks=[told], catch=(OsanError,))
+    left = trials - len(study.get_trials(deepcopy=False, states=(complete, pruned)))
+    if left > 0 and cluster is None:
+        study.optimize(run, left, timeout=seconds, callbacks=[told], catch=(OsanError,))
+    elif left > 0 and cluster is not None:
+        search_on_ray(
+            study, settings, task.metric, folder, left, cluster, deadline=deadline, data=data, told=told
+        )
     return bool(study.get_trials(deepcopy=False, states=(complete,)))
 
 

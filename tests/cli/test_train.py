@@ -159,9 +159,11 @@ def test_predict_one_molecule(own_run, tmp_path):
 @pytest.mark.parametrize("text", ["nowhere.csv", "", "runs", "*CC", "C1CC"])
 def test_neither_a_file_nor_a_molecule(own_run, tmp_path, text):
     (tmp_path / "runs").mkdir()
-    with pytest.raises(
-        OsanError, match=f"molecules: expected a file or a SMILES string, got {re.escape(repr(text))}"
-    ):
+    why = {"nowhere.csv": "no such file", "": "empty SMILES", "*CC": "unknown atom"}.get(
+        text, "unreadable SM"
+    )
+    told = f"molecules: expected a file or a SMILES string, got {text!r} ({why}"
+    with pytest.raises(OsanError, match=re.escape(told)):
         run("predict", own_run, text)
 
 

@@ -116,7 +116,7 @@ def test_bad_rows_are_listed_and_the_rest_is_used(tmp_path):
         ["3", "xyz", "unreadable SMILES"],
         ["4", "C(", "unreadable SMILES"],
         ["5", "", "empty SMILES"],
-        ["6", "OCC", "duplicate of line 2"],
+        ["6", "OCC", "duplicate of line 2 with another target"],
         ["7", "CN", "missing target"],
         ["9", "C1CC1", "missing target"],
     ]

@@ -161,3 +161,79 @@ def test_limits_instead_of_numbers(tmp_path, cell):
     )
     with pytest.raises(OsanError, match=words):
         load_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("header", "options", "message"),
+    [
+        (
+            "SMILES Code;Löslichkeit (log S)",
+            {"smiles": "SMILES Code"},
+            r"column 'y', got 0 in the header SMILES Code, Löslichkeit \(log S\); name the targets",
+        ),
+        (
+            "SMILES Code;Löslichkeit (log S)",
+            {"smiles": "smiles", "targets": "Löslichkeit (log S)"},
+            "column .smiles., got 0 in the header SMILES Code, .*did you mean .SMILES Code.[?]; name the col",
+        ),
+        ("smiles\ttarget", {}, "column 'y', got 0 in the header smiles, target; name the targets"),
+        ("smiles,y,y", {}, "one column 'y', got 2 in the header smiles, y, y; rename all but one of them"),
+        ("CO,1.44", {}, "column 'smiles', got 0 in the header CO, 1.44; the first line has to name the col"),
+    ],
+)
+def test_a_header_with_other_names(tmp_path, header, options, message):
+    """The error lists the names as they are, whatever separates them."""
+    (tmp_path / "a.csv").write_text(header + "\nC" + header.count(";") * ";1" + "\n", encoding="utf-8")
+    with pytest.raises(OsanError, match=message):
+        load_table(tmp_path / "a.csv", **options)
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind", "message"),
+    [
+        (
+            "n.d.",
+            "regression",
+            "got 'n.d.'; names of classes are for the kind multiclass .*; if it is missing, l",
+        ),
+        ("12%", "regression", "got '12%'; if it is missing, leave the cell empty"),
+        ("inf", "regression", "expected a finite number, got 'inf'; if it is missing"),
+        ("2", "binary", "expected 0 or 1, got '2'; other classes are for the kind multiclass"),
+    ],
+)
+def test_cells_that_are_no_targets(tmp_path, cell, kind, message):
+    (tmp_path / "a.csv").write_text(f"smiles,y\nC,1\nCC,{cell}\n")
+    with pytest.raises(OsanError, match=f"line 3, column y: .*{message}"):
+        load_table(tmp_path / "a.csv", kind=kind)
+
+
+def test_cells_of_spreadsheets_and_word_processors(tmp_path):
+    """Excel's missing value, and a minus that is no hyphen."""
+    (tmp_path / "a.csv").write_text("smiles,y,z\nC,#N/A,1\nCC,−1.5,2\nCCC,1,3\n", encoding="utf-8")
+    task = load_table(tmp_path / "a.csv", targets=["y", "z"])
+    y = torch.cat([part.y for part in task.splits.values()])
+    assert sorted(map(str, y[:, 0].tolist())) == ["-1.5", "1.0", "nan"]
+
+
+def test_a_run_tells_which_rows_it_does_not_use(tmp_path):
+    """Also that a molecule has two targets, of which the first counts; and that there is nothing to learn."""
+    rows = [("C" * n, 1.5) for n in range(1, 11)] + [("C", 1.5), ("CC", 7.0), ("C1CC", 1.5)]
+    table = {"smiles": [smiles for smiles, _ in rows], "y": [y for _, y in rows]}
+    told = [
+        "3 of 13 rows are not used; first: line 12, duplicate of line 2. 1 repeat a molecule with another",
+        "y: expected different numbers to learn from, got one number or none in the training split",
+    ]
+    with pytest.warns(UserWarning, match=told[0]), pytest.warns(UserWarning, match=told[1]):
+        run = osan.train(table, runs=tmp_path, **SMALL, descriptors=[])
+    assert "13,CC,duplicate of line 3 with another target" in (run.folder / "rejected.csv").read_text()
+    # One molecule for validation is too few for an interval.
+    with pytest.warns(
+        UserWarning, match="level: 1 validation graphs are too few for 0.9, so intervals are inf"
+    ):
+        run.predict(["C"], level=0.9)
+
+
+def test_one_class_only(tmp_path):
+    table = {"smiles": ["C" * n for n in range(1, 11)], "y": [1] * 10}
+    with pytest.raises(OsanError, match="y: expected both classes, got one of them in all rows"):
+        osan.train(table, kind="binary", runs=tmp_path, **SMALL)

@@ -163,7 +163,7 @@ def _print_molecules(
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.fragments import smiles_columns
     from osan.data.custom.rejected import write_rejected
-    from osan.data.formats.table import SMILES_HINT, read_table
+    from osan.data.formats.table import SMILES_HINT, is_table, read_table
     from osan.data.naming import table_columns
     from osan.training.columns import distinct, write_csv
     from osan.training.neighbors import neighbors_of
@@ -182,9 +182,8 @@ def _print_molecules(
     predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
     bad = predicted.rejected
     if bad and not of_file:
-        raise OsanError(
-            f"molecules: expected a file or a SMILES string, got {given[:80]!r} ({bad[0].reason})"
-        )
+        why = "no such file" if is_table(given) else bad[0].reason
+        raise OsanError(f"molecules: expected a file or a SMILES string, got {given[:80]!r} ({why})")
     if out is not None:
         separator = "\t" if ".tsv" in out.name.lower() else ";" if table.decimal_comma else ","
         write_csv(out, predicted.header, printed_rows(predicted, decimal_commas(table)), separator)

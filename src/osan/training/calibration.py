@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -135,7 +136,18 @@ class Interval:
 
 def interval_of(folder: Path, info: TaskInfo, level: float | None) -> Interval | None:
     """The intervals of a finished run at a level; ``None`` without one."""
-    return None if level is None else Interval(read_calibration(folder, info), _checked(level))
+    if level is None:
+        return None
+    found = Interval(read_calibration(folder, info), _checked(level))
+    if bool(found.calibration.at(level).isinf().any()):
+        count = found.calibration.graphs
+        word = "intervals are infinite" if info.kind == "regression" else "sets have all classes"
+        warnings.warn(
+            f"level: {count} validation graphs are too few for {level:g}, so {word}; up to "
+            f"{math.floor(1000 * count / (count + 1)) / 1000:g} they are not, if all targets are known",
+            stacklevel=2,
+        )
+    return found
 
 
 def coverage(

@@ -12,7 +12,7 @@ from osan.training.folder import Result, member_folder, read_result
 from osan.training.jobs import Job
 from osan.training.members import Ensemble
 from osan.training.outcome import write_outcome
-from osan.training.run import load_predictor
+from osan.training.run import REJECTED, load_predictor, warn_of_rows
 from osan.training.scores import score
 from osan.training.settings import Settings
 from osan.training.several import train_all
@@ -58,7 +58,9 @@ def train_ensemble(
         )
     jobs = [Job(each, member_folder(folder, i), data) for i, each in enumerate(member_settings(settings))]
     train_all(jobs, task=task, progress=progress, processes=processes)
-    return _finish(jobs, load_task(settings, data, folder / "rejected.csv", task), folder)
+    whole = load_task(settings, data, folder / REJECTED, task)
+    warn_of_rows(folder / REJECTED, whole)
+    return _finish(jobs, whole, folder)
 
 
 def _finish(jobs: list[Job], task: Task, folder: Path) -> Result:

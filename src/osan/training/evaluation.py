@@ -146,6 +146,11 @@ def check_scorable(task: Task, info: TaskInfo) -> None:
         try:
             score(guess, graphs.y, info.kind, info.metric)
         except OsanError as error:
+            known = torch.cat([part.y for part in task.splits.values()])
+            if info.kind == "binary" and all(len(column[column >= 0].unique()) < 2 for column in known.T):
+                raise OsanError(
+                    f"{', '.join(info.targets)[:80]}: expected both classes, got one of them in all rows"
+                ) from None
             other = {"binary": "logloss", "multiclass": "accuracy"}.get(info.kind, "mae")
             hint = "" if info.metric == other else f", or another metric (--set data.metric={other})"
             raise OsanError(

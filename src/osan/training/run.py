@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import sys
 import warnings
 from pathlib import Path
@@ -12,6 +13,7 @@ from lightning.fabric.utilities.rank_zero import rank_zero_only
 from torch import nn
 
 from osan.data import Task
+from osan.data.custom.molecules import OTHER_TARGET
 from osan.errors import OsanError, Unfinished, one_line
 from osan.locks import locked
 from osan.training import folder as files
@@ -31,6 +33,9 @@ from osan.training.settings_files import write_settings
 from osan.training.stored import load_weights, read_info, write_model
 from osan.training.tasks import TaskInfo, load_task
 from osan.training.validation import naming_settings
+
+# The rows of a table that are not used.
+REJECTED = "rejected.csv"
 
 
 def train(
@@ -235,10 +240,11 @@ def _train(
     progress: bool,
     data: Path | None,
 ) -> Result:
-    task = load_task(settings, data, folder / "rejected.csv", task)
+    task = load_task(settings, data, folder / REJECTED, task)
     info = TaskInfo.of(task, settings)
     check_scorable(task, info)
-    _warn_of_classes(task, info)
+    warn_of_rows(folder / REJECTED, task)
+    _warn_of_targets(task, info)
     torch.manual_seed(settings.seed)
     learner = Learner(_model(settings, info, model), settings, info)
     check_blend(learner.model, settings, info)
@@ -254,17 +260,42 @@ def _train(
     return result
 
 
-def _warn_of_classes(task: Task, info: TaskInfo) -> None:
-    """Say so if the numbers of a table look like classes."""
-    if task.lines and info.kind == "regression":
-        y = task.train.y
-        if bool((y.isnan() | (y == 0) | (y == 1)).all()):
-            names = ", ".join(info.targets)[:80]
-            warnings.warn(
-                f"{names}: all numbers are 0 or 1; if these are classes, train with --kind binary (in "
-                "Python, kind='binary')",
-                stacklevel=2,
-            )
+def warn_of_rows(path: Path, task: Task) -> None:
+    """Say so if rows of a table are not used, and if some of them contradict others."""
+    if not task.lines or not path.is_file():
+        return
+    with path.open(encoding="utf-8", newline="") as stream:
+        bad = list(csv.DictReader(stream))
+    if not bad:
+        return
+    other = sum(each["reason"].endswith(OTHER_TARGET) for each in bad)
+    said = f" {other} repeat a molecule with another target." if other else ""
+    warnings.warn(
+        f"{task.name}: {len(bad)} of {len(bad) + len(task.lines)} rows are not used; first: line "
+        f"{bad[0]['line']}, {bad[0]['reason']}.{said} All are in {path}",
+        stacklevel=2,
+    )
+
+
+def _warn_of_targets(task: Task, info: TaskInfo) -> None:
+    """Say so if the numbers of a table look like classes, or are all the same."""
+    if not task.lines or info.kind != "regression":
+        return
+    y, names = task.train.y, ", ".join(info.targets)[:80]
+    known = [column[~column.isnan()].unique() for column in y.T]
+    same = [name for name, values in zip(info.targets, known, strict=True) if len(values) < 2]
+    if same and len(y) > 1:
+        warnings.warn(
+            f"{', '.join(same)[:80]}: expected different numbers to learn from, got one number or none in "
+            "the training split",
+            stacklevel=2,
+        )
+    elif bool((y.isnan() | (y == 0) | (y == 1)).all()):
+        warnings.warn(
+            f"{names}: all numbers are 0 or 1; if these are classes, train with --kind binary (in "
+            "Python, kind='binary')",
+            stacklevel=2,
+        )
 
 
 def _finish(learner: Learner, task: Task, fitted: Fitted, folder: Path) -> None:

@@ -33,6 +33,8 @@ _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 # With these begin cells that say between which values a measurement is.
 _LIMITS = ("<", ">", "~", "≤", "≥")
 # What to do about a column that a table does not have.
+# What the reason of a rejected row ends with if the same molecule has another target elsewhere.
+OTHER_TARGET = " with another target"
 _TARGET_HINT = "name the targets with --target (in Python, targets=...)"
 _SPLIT_HINT = (
     "a split is random, scaffold, kfold, time:COLUMN, a file, or a column that holds train, val and test"
@@ -194,6 +196,7 @@ def read_molecules(
     optional("ogb.utils.features", "molecules", "reading SMILES")
     molecules, rows, bad = [], [], []
     seen: dict[tuple[str, ...], int] = {}
+    places = {line: row for row, line in enumerate(table.lines)}
     absent = missing(y).tolist()
     cells = zip(*(table.columns[name] for name in smiles_columns(smiles)), strict=True)
     with MoleculeReader(fragments) as reader:
@@ -212,6 +215,8 @@ def read_molecules(
                     rows.append(row)
                     continue
                 reason = f"duplicate of line {first}"
+                if not torch.equal(y[row].nan_to_num(), y[places[first]].nan_to_num()):
+                    reason += OTHER_TARGET
             bad.append(Rejected(line, ".".join(texts), reason, first))
     return molecules, rows, bad
 
@@ -342,7 +347,8 @@ def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tupl
             c, row = wrong[0]
             cell = table.columns[columns[c]][row]
             raise OsanError(
-                f"{table.path}, line {table.lines[row]}, column {columns[c]}: expected 0 or 1, got {cell!r}"
+                f"{table.path}, line {table.lines[row]}, column {columns[c]}: expected 0 or 1, got {cell!r}; "
+                "other classes are for the kind multiclass (--kind multiclass)"
             )
     return torch.from_numpy(y.T).float(), ()
 
@@ -352,7 +358,9 @@ def _target(cell: str, where: str, decimal_comma: bool) -> float:
     try:
         return number(cell, where, decimal_comma)
     except OsanError as error:
-        hint = "; names of classes are for the kind multiclass" if cell[:1].isalpha() else ""
+        hint = "; if it is missing, leave the cell empty"
+        if cell[:1].isalpha() and "finite" not in str(error):
+            hint = f"; names of classes are for the kind multiclass (--kind multiclass){hint}"
         if cell[:1] in _LIMITS:
             hint = "; a limit is no measured value: write the number alone, or leave the cell empty"
         raise OsanError(f"{error}{hint}") from None

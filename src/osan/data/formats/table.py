@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -112,11 +113,21 @@ def check_columns(
     for column in columns:
         if header.count(column) != 1:
             where = f"{path}, line {line}" if line is not None else f"{path}"
-            hint = (hints or {}).get(column, "")
+            hint = "rename all but one of them" if column in header else (hints or {}).get(column, "")
+            if any(_is_number(name) for name in header):
+                hint = "the first line has to name the columns"
             raise OsanError(
                 f"{where}: expected one column {column!r}, got {header.count(column)} in the header "
                 f"{', '.join(header)[:200]}{_similar(column, header)}{hint and f'; {hint}'}"
             )
+
+
+def _is_number(name: str) -> bool:
+    """Whether a name in a header is a measured value, as in a table without a header."""
+    try:
+        return "." in name and math.isfinite(float(name))
+    except ValueError:
+        return False
 
 
 def _similar(column: str, header: Sequence[str]) -> str:
@@ -180,7 +191,13 @@ def _first_row(text: str, separator: str) -> list[str]:
 
 
 def _separator(text: str, columns: Sequence[str]) -> str:
-    return next((s for s in (",", ";", "\t") if set(_first_row(text, s)).issuperset(columns)), ",")
+    """The first for which the header has the columns; else that with most of them, or with most names."""
+    headers: dict[str, list[str]] = {}
+    for separator in (",", ";", "\t"):
+        headers[separator] = _first_row(text, separator)
+        if set(headers[separator]).issuperset(columns):
+            return separator
+    return max(headers, key=lambda s: (len(set(headers[s]).intersection(columns)), len(headers[s])))
 
 
 def _is_parquet(path: Path) -> bool:
@@ -188,8 +205,8 @@ def _is_parquet(path: Path) -> bool:
 
 
 def is_missing(text: str) -> bool:
-    """Whether a cell is empty, ``NA``, ``NaN`` or similar."""
-    return text.strip().lower() in ("", "na", "nan", "n/a", "null")
+    """Whether a cell is empty, ``NA``, ``NaN``, Excel's ``#N/A`` or similar."""
+    return text.strip().lower() in ("", "na", "nan", "n/a", "#n/a", "null")
 
 
 def number(text: str, where: str, decimal_comma: bool = False) -> float:
@@ -201,6 +218,7 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     if is_missing(text) or text.strip().lower() == "none":
         return float("nan")
     plain = text.replace(",", ".") if decimal_comma and "." not in text else text
+    plain = plain.replace("−", "-")  # as word processors write it
     try:
         value = float(plain.replace("_", "x"))  # only Python reads 1_000 as a number
     except ValueError:

@@ -83,6 +83,11 @@ def test_given_split():
         given_split(["train", "val"], "file", [2, 3])
 
 
+def test_chains_have_one_scaffold():
+    with pytest.raises(OsanError, match=r"1 scaffolds are too few .* \(try --split random\): the train part"):
+        scaffold_split(["C" * n for n in range(1, 11)])
+
+
 def test_too_few_graphs():
     with pytest.raises(OsanError, match="at least 3 graphs, got 2"):
         random_split(2, 0)

@@ -58,6 +58,12 @@ def test_bonds_of_a_molecule(on_molecules):
     assert picture(found, "png")[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_a_single_atom_has_no_bonds_to_delete(on_molecules):
+    found = explain(on_molecules, "[He]", samples=2)
+    assert found.plain()["edges"] == []
+    assert picture(found).decode().count("<svg") == 1
+
+
 def test_pictures_of_graphs(trained, tmp_path):
     found = explain(run_of(trained), "0", samples=5)
     assert not is_molecule(found.graph)

@@ -4,6 +4,7 @@ import csv
 import re
 import shlex
 import shutil
+from html import escape
 from html.parser import HTMLParser
 from types import SimpleNamespace
 
@@ -16,6 +17,8 @@ from typer.testing import CliRunner
 import osan
 from osan.cli import app
 from osan.errors import OsanError
+from osan.report import effects
+from osan.report.choice_page import choice_page
 from osan.report.command import command_of
 from osan.report.run_figures import bins, parity
 from osan.report.run_page import _coverage, confusion, target_figures
@@ -173,7 +176,20 @@ def test_several_classes(classes):
             assert table[i][j] == count
     right = [float(row[f"probability_{row['class']}"]) for row in rows]
     np.testing.assert_allclose(scored.errors, 1 - np.array(right))
+    # Those of each class, and of all, as the result has them.
+    covered = {name: (share, width) for name, share, width in _coverage(scored)}
+    counts = {name: sum(row["class"] == name for row in rows) for name in covered}
+    for i, wanted in enumerate(("coverage", "width")):
+        mean = sum(covered[name][i] * counts[name] for name in covered) / len(rows)
+        assert mean == pytest.approx(classes.result.intervals[wanted])
+    looked = choice_page(effects(classes.folder, graphs=2, samples=2, draws=1))
+    assert all(f"<span>target {escape(row['class'])}</span>" in looked for row in rows[:2])
     text = classes.report().path.read_text()
+    assert "<h2>Prediction sets</h2>" in text
+    seen = sum(
+        max(info.class_names, key=lambda n: float(row[f"probability_{n}"])) == row["class"] for row in rows
+    )
+    assert text.count(", which is right</div>") == seen
     assert EVIL not in text
     assert text.count("<figcaption>") == 3 + min(12, len(rows)) + 3
 

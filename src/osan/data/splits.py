@@ -220,9 +220,9 @@ def scaffold_split(smiles: Sequence[str], fractions: tuple[float, float, float] 
             parts["val"] += group
         else:
             parts["test"] += group
-    return check_split(
-        {part: torch.tensor(index, dtype=torch.long) for part, index in parts.items()}, len(smiles)
-    )
+    split = {part: torch.tensor(index, dtype=torch.long) for part, index in parts.items()}
+    few = f"{len(groups)} scaffolds are too few for a scaffold split (try --split random): "
+    return check_split(split, len(smiles), where=few)
 
 
 def given_split(names: Sequence[str], where: str, lines: Sequence[int]) -> Split:

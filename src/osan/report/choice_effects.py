@@ -88,7 +88,10 @@ class Looked:
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of the choice on the graphs of a test split, by a network or an ensemble of ``members``."""
+    """The effects of the choice on the graphs of a test split, by a network or an ensemble of ``members``.
+
+    ``classes`` are the names of classes, if there are several.
+    """
 
     name: str
     policy: Policy
@@ -96,6 +99,7 @@ class Effects:
     of_classes: bool
     looked: tuple[Looked, ...]
     members: int = 1
+    classes: tuple[str, ...] = ()
 
     def of(self, numbers: Collection[int]) -> Effects:
         """The same of some graphs only, by their positions."""
@@ -158,8 +162,15 @@ def effects(
         looked += [
             replace(one, graph=chosen[i], number=places[i]) for i, one in zip(here, found, strict=True)
         ]
-    classes = info.kind != "regression"
-    return Effects(settings.name, model.policy, info.metric, classes, tuple(looked), len(members))
+    return Effects(
+        settings.name,
+        model.policy,
+        info.metric,
+        info.kind != "regression",
+        tuple(looked),
+        len(members),
+        info.class_names if info.kind == "multiclass" else (),
+    )
 
 
 @dataclass(frozen=True, eq=False)

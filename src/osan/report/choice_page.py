@@ -82,7 +82,7 @@ def _row(one: Looked, found: Effects) -> dict[str, Any]:
     return {
         "number": one.number,
         "parts": [] if molecule is None else smiles_parts(molecule),
-        "target": one.target,
+        "target": _target(one.target, found.classes),
         "prediction": one.prediction,
         "whole": one.whole,
         "error": one.error,
@@ -92,6 +92,15 @@ def _row(one: Looked, found: Effects) -> dict[str, Any]:
         "subgraphs": subgraphs,
         "more": max(0, len(one.subgraphs) - MOST_SUBGRAPHS),
     }
+
+
+def _target(target: float, classes: Sequence[str]) -> str:
+    """The name of a class, if there are several, or a number; a class that is not known is -1.
+
+    >>> _target(1.0, ["low", "high"]), _target(1.25, []), _target(-1.0, ["low", "high"])
+    ('high', '1.25', '-1')
+    """
+    return classes[int(target)] if classes and target >= 0 else f"{target:.3g}"
 
 
 def _atoms(graph: Data, elements: Sequence[int], of_edges: bool) -> list[int]:

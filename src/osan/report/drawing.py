@@ -48,7 +48,7 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     table = found.edges if found.edges is not None else found.vertices
     assert table is not None  # exactly one of the two is given
     # Each of many vertices is rarely chosen, so the scale ends at the largest frequency.
-    top = float(table.max()) or 1.0
+    top = found.top
     shown = min(table.size(1), limit)
     columns = min(shown, 3)
     rows = -(-shown // columns)

@@ -75,6 +75,12 @@ class Frequencies:
         return [f"subgraph {i + 1}" for i in range(0 if table is None else table.size(1))]
 
     @property
+    def top(self) -> float:
+        """The largest frequency, at which scales of color end; 1 if nothing is chosen."""
+        table = self.edges if self.edges is not None else self.vertices
+        return 1.0 if table is None or not table.numel() else float(table.max()) or 1.0
+
+    @property
     def caption(self) -> str:
         """What is counted, in how many samples, and how far members agree."""
         said = f"{self.name}: {self.policy}, how often {self.word} "

@@ -134,7 +134,7 @@ def draw_molecule(found: Frequencies, suffix: str = "svg", limit: int = 6) -> by
     assert table is not None  # exactly one of the two is given
     base = to_rdkit(found.graph)
     arcs = first_arcs(found.graph.edge_index)
-    top = float(table.max()) or 1.0
+    top = found.top
     shown = min(table.size(1), limit)
     panels, lit, legends = [], [], []
     with suppress(Chem.KekulizeException):  # if it fails, aromatic bonds are drawn dashed

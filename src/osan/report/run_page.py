@@ -101,6 +101,7 @@ def run_page(
     progress("the worst predictions")
     cards, listed, problem = _cards(run, scored, worst, data)
     policy = run.settings.selection.parsed
+    many = info.kind == "multiclass" and info.num_targets > _LISTED
     return filled(
         "run_page.html",
         run=run,
@@ -116,9 +117,9 @@ def run_page(
             for color, c in zip(figures.COLORS, _drawn_classes(scored), strict=False)
             if info.kind == "multiclass"
         ],
-        confusion=confusion(scored) if info.kind == "multiclass" and info.num_targets <= _LISTED else [],
+        confusion=[] if many or info.kind != "multiclass" else confusion(scored),
         left_out=0 if info.kind == "multiclass" else len(names) - len(shown),
-        coverage=_coverage(scored),
+        coverage=[] if many else _coverage(scored),
         cards=cards,
         substructures=listed,
         problem=problem,
@@ -209,15 +210,26 @@ def _per_target(scored: Scored) -> list[tuple[str, int, dict[str, float | None]]
 
 
 def _coverage(scored: Scored) -> list[tuple[str, float, float]]:
-    """Name, share of targets within their interval and mean width, if the run has intervals."""
+    """Name, share of targets within their interval and mean width, if the run has intervals.
+
+    Sets of classes have their number of classes as width. Of several classes, each one has a row.
+    """
     if scored.lower is None or scored.upper is None:
         return []
+    if scored.info.kind == "multiclass":
+        inside = [scored.upper[scored.y[:, 0] == c] for c in range(scored.upper.shape[1])]
+        return [
+            (scored.info.class_names[c], float(rows[:, c].mean()), float(rows.sum(1).mean()))
+            for c, rows in enumerate(inside)
+            if len(rows)
+        ]
+    more = 1.0 if scored.info.kind == "binary" else 0.0
     rows = []
     for i, name in enumerate(scored.info.targets):
         y, lower, upper = (
             each[~np.isnan(scored.y[:, i]), i] for each in (scored.y, scored.lower, scored.upper)
         )
-        rows.append((name, float(((lower <= y) & (y <= upper)).mean()), float((upper - lower).mean())))
+        rows.append((name, float(((lower <= y) & (y <= upper)).mean()), float((upper - lower).mean()) + more))
     return rows
 
 
@@ -261,12 +273,16 @@ def _cards(
 
 
 def _facts(scored: Scored, place: int) -> dict[str, Any]:
-    """Targets and predictions of one graph as texts, and its error."""
+    """Targets (empty for the right class) and predictions of one graph as texts, and its error."""
     info, y, predicted = scored.info, scored.y[place], scored.predicted[place]
     if info.kind == "multiclass":
         likely = int(predicted.argmax())
         texts = [
-            ("class", info.class_names[int(y[0])], f"{info.class_names[likely]} ({predicted[likely]:.2f})")
+            (
+                "class",
+                "" if likely == int(y[0]) else info.class_names[int(y[0])],
+                f"{info.class_names[likely]} ({predicted[likely]:.2f})",
+            )
         ]
     else:
         texts = [

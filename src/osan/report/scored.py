@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from osan.data.formats.cells import harmless
 from osan.errors import OsanError
-from osan.training.calibration import CALIBRATION, LEVEL, read_calibration
+from osan.training.calibration import CALIBRATION, LEVEL, ends, read_calibration
 from osan.training.columns import distinct
 from osan.training.folder import PREDICTIONS
 from osan.training.tasks import TaskInfo
@@ -37,7 +38,7 @@ class Scored:
         The line of each graph in its table; empty if it comes from elsewhere.
     lower, upper
         The ends of conformal intervals at :data:`~osan.training.calibration.LEVEL`, of the shape of
-        ``predicted``, if the run predicts numbers and stored a calibration.
+        ``predicted``, if the run stored a calibration; see :func:`~osan.training.calibration.ends`.
     """
 
     info: TaskInfo
@@ -127,10 +128,13 @@ def read_scored(folder: Path, info: TaskInfo) -> Scored:
 
 def _interval(folder: Path, info: TaskInfo, predicted: Array) -> tuple[Array | None, Array | None]:
     """The ends of intervals, if the run has some."""
-    if info.kind != "regression" or not (folder / CALIBRATION).is_file():
+    if not (folder / CALIBRATION).is_file():
         return None, None
-    margin = read_calibration(folder, info).at(LEVEL).numpy()
-    return predicted - margin, predicted + margin
+    outputs = torch.from_numpy(predicted)
+    if info.kind != "regression":
+        outputs = torch.logit(outputs) if info.kind == "binary" else torch.log(outputs)
+    low, high = ends(outputs, read_calibration(folder, info), LEVEL)
+    return low.numpy(), high.numpy()
 
 
 def _spread(column: Array) -> float:

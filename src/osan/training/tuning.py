@@ -114,7 +114,7 @@ def _sampler(optuna: Any, settings: Settings, trials: int, at_once: bool) -> Any
         return optuna.samplers.TPESampler(seed=seed, constant_liar=at_once)
 
 
-def _study(optuna: Any, folder: Path, settings: Settings, task: Task, at_once: bool) -> Any:
+def _study(optuna: Any, folder: Path, settings: Settings, task: Task, at_once: bool = False) -> Any:
     """The search in a folder; trials that were killed will be repeated."""
     journal = optional("optuna.storages.journal", "tune", "tuning")
     _drop_torn_line(folder / JOURNAL)

@@ -36,7 +36,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Two members with two noisy samples each, on chains of carbon with another atom."""
     path = tmp_path_factory.mktemp("table") / "a.csv"
     lines = [f"{'C' * (i // 3 + 1)}{'NOS'[i % 3]},{i // 3 + 0.5 * (i % 3)}" for i in range(30)]
-    path.write_text("\n".join(["smiles,y", *lines]) + "\n")
+    path.write_text("\n".join(["smiles,y", *lines, "no molecule,1"]) + "\n")
     return validated(
         {
             "name": "pair",
@@ -54,7 +54,9 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="module")
 def pair(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "pair" / "seed-3"
-    train(settings, folder, progress=False, processes=1)
+    with pytest.warns(UserWarning, match="a.csv: 1 of 31 rows are not used") as told:
+        train(settings, folder, progress=False, processes=1)
+    assert sum("not used" in str(each.message) for each in told) == 1  # not once for each member
     return folder
 
 

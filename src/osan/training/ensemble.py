@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 
 from osan.data import Task
@@ -57,7 +58,9 @@ def train_ensemble(
             "machine.devices: expected 1 for an ensemble, whose members are trained in parallel, got more"
         )
     jobs = [Job(each, member_folder(folder, i), data) for i, each in enumerate(member_settings(settings))]
-    train_all(jobs, task=task, progress=progress, processes=processes)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* rows are not used")  # said once, below
+        train_all(jobs, task=task, progress=progress, processes=processes)
     whole = load_task(settings, data, folder / REJECTED, task)
     warn_of_rows(folder / REJECTED, whole)
     return _finish(jobs, whole, folder)

@@ -272,8 +272,8 @@ def warn_of_rows(path: Path, task: Task) -> None:
     said = f" {other} repeat a molecule with another target." if other else ""
     warnings.warn(
         f"{task.name}: {len(bad)} of {len(bad) + len(task.lines)} rows are not used; first: line "
-        f"{bad[0]['line']}, {bad[0]['reason']}.{said} All are in {path.name} of the run",
-        stacklevel=1,  # the same place for all members of an ensemble, so that it is shown once
+        f"{bad[0]['line']}, {bad[0]['reason']}.{said} All are in {path}",
+        stacklevel=2,
     )
 
 

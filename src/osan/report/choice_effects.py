@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from osan.data import FlatDataset, FlatLoader
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
+from osan.report.zinc import readable
 from osan.selection import Noise, Policy, Problem, Random, Randomness, Selection, agreement
 from osan.shown import html_frame
 from osan.training.evaluation import evaluating, predict_samples
@@ -141,7 +142,10 @@ def effects(
             first = len(found)
             official = joined[first : first + batch.num_graphs]
             found += _looked(learner, batch, official, samples, draws, chosen, first)
-    looked = tuple(replace(one, number=place) for one, place in zip(found, places, strict=True))
+    looked = tuple(
+        replace(one, number=place, graph=readable(one.graph, settings.data.dataset))
+        for one, place in zip(found, places, strict=True)
+    )
     return Effects(settings.name, model.policy, info.metric, info.kind != "regression", looked)
 
 

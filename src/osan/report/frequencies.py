@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from osan.data import flatten
 from osan.data.custom.fragments import MoleculeReader
 from osan.errors import OsanError
+from osan.report.zinc import readable
 from osan.selection import Policy
 from osan.training.prediction import one_molecule, takes_molecules
 from osan.training.run import load_model
@@ -30,7 +31,7 @@ class Frequencies:
     Parameters
     ----------
     graph
-        The graph, with the features that the network sees.
+        The graph, with the features that the network sees; those of ZINC with OGB's, which can be drawn.
     name
         The name of the graph.
     word
@@ -114,7 +115,7 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
         frequency = 1.0 - frequency
     of_edges = policy.weighs_edges
     return Frequencies(
-        graph,
+        readable(graph, settings.data.dataset),
         name,
         _WORDS[policy.operation],
         policy,

@@ -23,11 +23,11 @@ from osan.report.records import Record, read_records
 
 ROOT = Path(__file__).parents[1]
 IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
-# Dataset, the end of the names of its runs, and what is predicted.
+# Dataset, the end of the names of its runs, its title and metric.
 DATASETS = (
-    ("zinc", "distance-30-epochs", "ZINC (three seeds)\nMAE"),
-    ("qm9-12k.csv", "r2-30-epochs", "QM9, spatial extent (one seed)\nMAE in bohr²"),
-    ("lipophilicity.csv.gz", "distance-40-epochs", "Lipophilicity (two seeds)\nMAE"),
+    ("zinc", "distance-30-epochs", "ZINC", "MAE"),
+    ("lipophilicity.csv.gz", "distance-40-epochs", "Lipophilicity", "MAE"),
+    ("qm9-12k.csv", "r2-distance-30-epochs", "QM9, spatial extent", "MAE in bohr²"),
 )
 MARKS = "mark-1-vertex-distinct/x2"
 # What is said of a way, the part of the name of its runs, and its color.
@@ -52,12 +52,18 @@ def errors(records: list[Record], dataset: str, way: str, name: str) -> list[flo
     return [record.value if record.separate is None else record.separate for record in found]
 
 
+def titled(records: list[Record], dataset: str, name: str, title: str, metric: str) -> str:
+    """The title of a panel, with the number of seeds that all ways have."""
+    seeds = min(len(errors(records, dataset, way, name)) for _, way, _ in WAYS)
+    return f"{title} ({seeds} seed{'' if seeds == 1 else 's'})\n{metric}"
+
+
 def ways() -> Any:
     """One panel per dataset: the error of every seed, their mean and two standard errors."""
     records = read_records(RESULTS / "runs.csv")
     figure = empty_figure(8.0, 2.6)
     panels = figure.subplots(1, len(DATASETS), sharey=True)
-    for panel, (dataset, name, title) in zip(panels, DATASETS, strict=True):
+    for panel, (dataset, name, title, metric) in zip(panels, DATASETS, strict=True):
         for place, (_, way, color) in enumerate(WAYS):
             found = errors(records, dataset, way, name)
             if not found:
@@ -69,7 +75,7 @@ def ways() -> Any:
             panel.annotate(
                 said, (mean(found), -place), (0, 6), textcoords="offset points", ha="center", fontsize=7
             )
-        _style(panel, title)
+        _style(panel, titled(records, dataset, name, title, metric))
         panel.margins(x=0.18)
     panels[0].set_yticks([-place for place in range(len(WAYS))], [way for way, *_ in WAYS])
     panels[0].set_ylim(0.5 - len(WAYS), 0.5)
@@ -84,21 +90,23 @@ def cost() -> Any:
     records = read_records(RESULTS / "runs.csv")
     figure = empty_figure(8.0, 2.8)
     panels = figure.subplots(1, len(DATASETS))
-    for panel, (dataset, name, title) in zip(panels, DATASETS, strict=True):
+    for panel, (dataset, name, title, metric) in zip(panels, DATASETS, strict=True):
         for label, way, color in WAYS:
             found = errors(records, dataset, way, name)
             if not found:
                 continue
-            side = (label.removesuffix(" marks"), "0" if way == "baseline" else "2")
-            x = times[side] / times["whole graph", "0"]
+            timed = (label.removesuffix(" marks"), "0" if way == "baseline" else "2")
+            x = times[timed] / times["whole graph", "0"]
             spread = stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
             panel.errorbar(x, mean(found), yerr=2 * spread, fmt="o", color=color, capsize=3, markersize=6)
+            # Central and learned marks are to the right of random ones, so these have their name on the left.
+            shift, side = ((-6, 5), "right") if way.startswith("random") else ((6, 4), "left")
             panel.annotate(
-                label, (x, mean(found)), (6, 4), textcoords="offset points", color=color, fontsize=8
+                label, (x, mean(found)), shift, textcoords="offset points", ha=side, color=color, fontsize=8
             )
-        _style(panel, title)
+        _style(panel, titled(records, dataset, name, title, metric))
         panel.set_xlabel("time of a training step,\nwhole graph = 1", fontsize=8)
-        panel.set_xlim(0.5, 5.6)
+        panel.set_xlim(0.0, 5.8)
         panel.margins(y=0.2)
     return figure
 

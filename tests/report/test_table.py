@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from osan.errors import OsanError
 from osan.experiments import recipe
 from osan.experiments.figures import tables
+from osan.report.records import read_records, to_csv
 from osan.report.runs import by_name, find_runs, read_run, summarize
 from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
 from osan.training.averages import mean_std
@@ -156,3 +157,18 @@ def test_a_damaged_result_counts_as_failed(molesol):
     path.write_text('{"value": 1')
     after = baseline()
     assert (after.failed, after.ours.runs) == (before.failed + 1, before.ours.runs - 1)
+
+
+def test_a_csv_file_of_runs_fills_the_same_table(molesol, write_run, tmp_path):
+    baseline = recipe("ogbg-molesol/gin/baseline").settings
+    write_run(molesol, baseline.changed({"name": "ogbg-molesol/gin/baseline/wide"}), 0.9)
+    write_run(molesol, recipe("zinc/gin/baseline").settings, 1.0)
+    stored = tmp_path / "runs.csv"
+    stored.write_text(to_csv(read_records(molesol)), encoding="utf-8")
+    columns = (0, 5, 6)  # failed runs and policies are not in the file
+    shown = [[cells[i] for i in columns] for cells in rows_of(table_lines("t_mol", stored))]
+    assert shown == [[cells[i] for i in columns] for cells in rows_of(table_lines("t_mol", molesol))]
+    assert shown[-1] == ["gin/baseline/wide (ours only)", "", "0.900"]
+    assert len(table_lines("t_mol", stored, paper_only=True)) == len(shown) - 1
+    with pytest.raises(OsanError, match="expected a folder of runs"):
+        table_lines("t_mol", tmp_path / "missing")

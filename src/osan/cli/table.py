@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from osan.cli.options import RUNS, Format, Formats, Json, Runs, console, print_json
+from osan.cli.options import RUNS, Format, Formats, Json, console, print_json
 
 
 def table(
     name: Annotated[str, typer.Argument(help="Table of the paper, by label or number: t_mol, exp, 6, ...")],
-    runs: Runs = RUNS,
+    runs: Annotated[
+        Path, typer.Option("--runs", help="Folder of runs, or a CSV file written by osan runs --each.")
+    ] = RUNS,
     format: Formats = Format.text,
     paper_only: Annotated[
         bool, typer.Option("--paper-only", help="Leave out runs that are not in the paper.")
@@ -25,8 +28,8 @@ def table(
     """
     from osan.report.table import comma_separated, headings, latex, markdown, rows_of, table_lines
 
-    # Without runs, the table is just the paper's, so the folder may be missing.
-    lines = table_lines(name, runs if runs.is_dir() else {}, paper_only=paper_only)
+    # Without runs, the table is just the paper's, so the folder may be missing; a file may not.
+    lines = table_lines(name, runs if runs.exists() or runs != RUNS else {}, paper_only=paper_only)
     if as_json:
         print_json([line.plain() for line in lines])
     elif format is Format.text:

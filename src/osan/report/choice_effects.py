@@ -15,6 +15,7 @@ from osan.data import FlatLoader
 from osan.errors import OsanError
 from osan.nn import DataDrivenOSAN, Output
 from osan.report.frequencies import chosen_part, members_agreement
+from osan.report.zinc import readable
 from osan.selection import Noise, Policy, Problem, Random, Randomness, Selected, Selection, agreement
 from osan.shown import html_frame
 from osan.training.evaluation import evaluating, predict_members
@@ -160,7 +161,8 @@ def effects(
         here = range(len(looked), len(looked) + batch.num_graphs)
         found = _looked(parts, batch, official[here.start : here.stop], info.kind)
         looked += [
-            replace(one, graph=chosen[i], number=places[i]) for i, one in zip(here, found, strict=True)
+            replace(one, graph=readable(chosen[i], settings.data.dataset), number=places[i])
+            for i, one in zip(here, found, strict=True)
         ]
     return Effects(
         settings.name,

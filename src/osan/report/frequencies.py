@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 from osan.data import flatten
 from osan.data.custom.fragments import MoleculeReader
 from osan.errors import OsanError
+from osan.report.zinc import readable
 from osan.selection import Noise, Policy, Selected, agreement
 from osan.training.evaluation import evaluating
 from osan.training.members import members_of
@@ -35,7 +36,7 @@ class Frequencies:
     Parameters
     ----------
     graph
-        The graph, with the features that the network sees.
+        The graph, with the features that the network sees; those of ZINC with OGB's, which can be drawn.
     name
         The name of the graph.
     word
@@ -161,7 +162,7 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
         frequency = 1.0 - frequency if policy.operation == "delete" else frequency
     of_edges = policy.weighs_edges
     return Frequencies(
-        graph,
+        readable(graph, settings.data.dataset),
         name,
         _WORDS[policy.operation],
         policy,

@@ -15,8 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from osan.errors import OsanError
 from osan.experiments.catalog import recipes
-from osan.report.runs import Run, find_runs, over_repeats
+from osan.report.runs import Run, Summary, find_runs, over_repeats
 from osan.training.averages import mean as average
+from osan.training.averages import mean_std
 from osan.training.folder import PREDICTIONS
 
 
@@ -158,6 +159,16 @@ def group_records(records: Sequence[Record], against: str = "") -> list[Group]:
     for record in records:
         by_name.setdefault(record.name, []).append(record)
     return [_group(name, some, *minus.get(name, (None, None))) for name, some in by_name.items()]
+
+
+def summarize_records(some: Sequence[Record]) -> Summary | None:
+    """Summarize the records of one setting, as :func:`osan.report.runs.summarize` does with runs."""
+    if not some:
+        return None
+    mean, std, repeats = over_repeats((each.repeat, each.value) for each in some)
+    passes = [each.test_seconds for each in some if each.test_seconds is not None]
+    seconds, seconds_std = mean_std(passes) if passes else (None, None)
+    return Summary(mean, std, len(some), repeats, seconds, seconds_std)
 
 
 def differences(records: Sequence[Record], name: str) -> dict[str, tuple[float, float | None]]:

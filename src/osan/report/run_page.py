@@ -28,6 +28,7 @@ from osan.report.page import environments
 from osan.report.runs import Run, read_run
 from osan.report.scored import Scored, read_scored
 from osan.report.templates import filled
+from osan.report.zinc import readable
 from osan.shown import html_frame
 from osan.training.folder import model_folders
 from osan.training.scores import score
@@ -252,7 +253,7 @@ def _cards(
             listed = substructures(found.of(some))[:_LISTED]
         else:
             test = load_task(run.settings, data).test
-            graphs = {place: test[place] for place in worst}
+            graphs = {place: readable(test[place], run.settings.data.dataset) for place in worst}
     except OsanError as error:
         problem = str(error)
     smiles = _smiles(run, scored)

@@ -12,6 +12,7 @@ from typing import Any
 from osan.experiments.catalog import Recipe, recipes
 from osan.experiments.figures import PaperRow, table_name, tables
 from osan.report.formats import csv_table, latex_table, markdown_table
+from osan.report.records import Record, read_records, summarize_records
 from osan.report.runs import Run, Summary, by_name, find_runs, summarize
 
 _OPERATION = re.compile(r"(?:cover )?(delete|select|mark) (?:(\d+) )?(.+)")
@@ -96,17 +97,19 @@ def table_lines(
     name
         The label of the table; ``tab:`` may be left out.
     runs
-        A folder of runs, or runs by name.
+        A folder of runs, runs by name, or a CSV file of finished runs (``osan runs --each --format csv``).
     paper_only
         Whether to leave out runs that are not in the paper. By default they follow the paper's rows if they
         have the dataset, the network (``network.like``) and the metric of the table, whatever their policy,
         estimator or other parts.
     """
     rows = tables()[table_name(name)]
+    if isinstance(runs, Path) and runs.is_file():
+        return _published(rows, read_records(runs), paper_only)
     found = find_runs(runs) if isinstance(runs, Path) else []
     known = by_name(found) if isinstance(runs, Path) else runs
     damaged = Counter(run.settings.name for run in found if run.damaged)
-    behind = {row: recipe for recipe in recipes().values() for row in recipe.rows}
+    behind = _behind()
     lines = []
     for row in rows:
         recipe = behind.get(row)
@@ -119,6 +122,31 @@ def table_lines(
         ours = summarize(some)
         lines.append(Line(rows[0], row, recipe.key, ours, failed=failed, changed=changed))
     return lines if paper_only else lines + _ours_only(rows, behind, known)
+
+
+def _behind() -> dict[PaperRow, Recipe]:
+    """The recipe behind each row of the paper; quoted rows have none."""
+    return {row: recipe for recipe in recipes().values() for row in recipe.rows}
+
+
+def _published(rows: Sequence[PaperRow], records: Sequence[Record], paper_only: bool) -> list[Line]:
+    """The lines of a table, filled from records, which have names but no settings."""
+    behind = _behind()
+    known: dict[str, list[Record]] = {}
+    for record in records:
+        if record.metric == rows[0].metric.lower():
+            known.setdefault(record.name, []).append(record)
+    keys = [behind[row].key if row in behind else None for row in rows]
+    lines = [
+        Line(rows[0], row, key, summarize_records(known.get(key, [])) if key else None)
+        for row, key in zip(rows, keys, strict=True)
+    ]
+    if paper_only:
+        return lines
+    # A name begins with the dataset and the network.
+    begin = {tuple(key.split("/")[:2]) for key in keys if key}
+    others = [name for name in known if name not in recipes() and tuple(name.split("/")[:2]) in begin]
+    return lines + [Line(rows[0], None, name, summarize_records(known[name])) for name in others]
 
 
 def _ours_only(

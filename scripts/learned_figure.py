@@ -1,0 +1,100 @@
+"""What independently trained runs mark: a picture of some molecules, and the atoms that are marked most.
+
+    python scripts/learned_figure.py docs/images/learned-zinc.svg RUN [RUN ...]
+
+Each RUN is the folder of a finished run that marks single vertices; all have the same data, they differ in
+the seed. In the picture, the first molecules of the test split have their marked atoms in orange, the darker
+the more runs mark them. The table counts marked atoms with their neighbors over the first 200 molecules and
+all runs, beside the share that they have among all atoms.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+
+from rdkit import Chem
+from rdkit.Chem.Draw import rdMolDraw2D
+
+from osan.files import write_bytes
+from osan.report import Effects, effects
+from osan.report.chosen_parts import molecule_of, pattern
+from osan.report.formats import markdown_table
+from osan.report.molecule import to_rdkit
+from osan.report.palette import shade
+
+GRAPHS, DRAWN, COLUMNS, PANEL = 200, 6, 3, (300, 190)
+
+
+def marked(found: list[Effects], place: int) -> Counter[int]:
+    """How many runs mark each vertex of a graph."""
+    chosen = [{v for each in run.looked[place].subgraphs for v in each.elements} for run in found]
+    return Counter(v for some in chosen for v in some)
+
+
+def picture(found: list[Effects]) -> str:
+    """The first molecules, with the vertices that each run marks."""
+    molecules, lit = [], []
+    for place in range(DRAWN):
+        molecule = to_rdkit(found[0].looked[place].graph)
+        with suppress(Chem.KekulizeException):  # if it fails, aromatic bonds are drawn dashed
+            Chem.Kekulize(molecule)
+        molecules.append(molecule)
+        lit.append({v: shade(count / len(found)) for v, count in marked(found, place).items()})
+    rows = -(-DRAWN // COLUMNS)
+    drawer = rdMolDraw2D.MolDraw2DSVG(PANEL[0] * COLUMNS, PANEL[1] * rows, *PANEL)
+    options = drawer.drawOptions()
+    options.prepareMolsBeforeDrawing = False
+    options.highlightRadius, options.padding = 0.5, 0.02
+    options.useBWAtomPalette()  # colors mean runs
+    drawer.DrawMolecules(
+        molecules,
+        highlightAtoms=[list(some) for some in lit],
+        highlightAtomColors=lit,
+        highlightBonds=[[]] * DRAWN,
+    )
+    drawer.FinishDrawing()
+    return str(drawer.GetDrawingText())
+
+
+def table(found: list[Effects], most: int = 8) -> str:
+    """The atoms that are marked most: their share of marks, of all atoms, and the molecules that have one."""
+    of_marks: Counter[str] = Counter()
+    of_all: Counter[str] = Counter()
+    graphs: Counter[str] = Counter()
+    for place, one in enumerate(found[0].looked):
+        molecule = molecule_of(one.graph)
+        names = [
+            pattern(one.graph, [v], of_edges=False, molecule=molecule)
+            for v in range(one.graph.num_nodes or 0)
+        ]
+        counts = marked(found, place)
+        of_all.update(names)
+        for v, count in counts.items():
+            of_marks[names[v]] += count
+        graphs.update({names[v] for v in counts})
+    marks, atoms = of_marks.total(), of_all.total()
+    rows = [
+        [name, f"{count / marks:.1%}", f"{of_all[name] / atoms:.1%}", str(graphs[name])]
+        for name, count in of_marks.most_common(most)
+    ]
+    return markdown_table(["atom and neighbors", "of marks", "of atoms", "molecules"], rows)
+
+
+def main() -> None:
+    """Draw the picture and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("out", type=Path)
+    parser.add_argument("runs", nargs="+", type=Path)
+    given = parser.parse_args()
+    found = [effects(run, GRAPHS, samples=1, draws=0) for run in given.runs]
+    write_bytes(given.out, picture(found).encode())
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -16,7 +16,7 @@ HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 # Signatures of at most this many words are sorted by insertion.
 _SHORT = 32
 # For the last arguments of number_signatures, if nothing is known.
-UNKNOWN = (np.empty(0, np.bool_), np.empty(0, np.int64), 0)
+UNKNOWN = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @njit(inline="always")
@@ -166,21 +166,31 @@ def seen_alike(vertex, vertices, colors, ptr, source, code):  # type: ignore[no-
 
 
 @njit(nogil=True)
-def spread(around, alike, ptr, source):  # type: ignore[no-untyped-def]
-    """The copies that are still alike after a round: they and all senders were, in the usual surroundings."""
+def spread(around, alike, ptr, source, vertex, vertices):  # type: ignore[no-untyped-def]
+    """The copies that are still alike after a round: they and all senders were, in the usual surroundings.
+
+    Also, for each copy, the first that is known to have the same signature: the first alike copy of its
+    vertex for those that are alike, itself for the others.
+    """
     after = np.empty_like(alike)
+    like = np.empty(alike.shape[0], np.int64)
+    known = np.full(vertices, -1, np.int64)
     for i in range(alike.shape[0]):
         same = around[i] and alike[i]
         e = ptr[i]
         while same and e < ptr[i + 1]:
             same = alike[source[e]]
             e += 1
-        after[i] = same
-    return after
+        after[i], like[i] = same, i
+        if same:
+            if known[vertex[i]] < 0:
+                known[vertex[i]] = i
+            like[i] = known[vertex[i]]
+    return after, like
 
 
 @njit(nogil=True)
-def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex, vertices):  # type: ignore[no-untyped-def]
+def number_signatures(own, ptr, colors, source, code, codes, mask, like, weight):  # type: ignore[no-untyped-def]
     """Number the different signatures (own color, multiset of (color of the source, code)) as they come.
 
     Parameters
@@ -195,9 +205,11 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex
         The place in ``colors`` of each entry; empty if entry e is at place e.
     code
         The code of each entry, from 0 to ``codes - 1``; empty if they are all alike.
-    alike, vertex, vertices
-        Rows of one vertex that are known to have the same signature, boolean; the vertex of each row, and the
-        number of vertices. Only the first of these rows is looked at. Both are empty if nothing is known.
+    like
+        For each row one before it that is known to have the same signature, or the row itself; -1 for a row
+        that gets no number. Empty if nothing is known.
+    weight
+        How many rows each row stands for; empty for one.
 
     Returns
     -------
@@ -223,12 +235,12 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex
     capacity = 1 << 10
     table = np.full(capacity, -1, np.int32)
     count = 0
-    known = np.full(vertices, -1, np.int32)
     for i in range(rows):
-        if vertices and alike[i] and known[vertex[i]] >= 0:
-            found = known[vertex[i]]
-            ids[i] = found
-            size[found] += 1
+        stands = weight[i] if weight.shape[0] else 1
+        if like.shape[0] and like[i] != i:
+            ids[i] = ids[like[i]] if like[i] >= 0 else -1
+            if like[i] >= 0:
+                size[ids[i]] += stands
             continue
         entries = ptr[i + 1] - ptr[i]
         for j in range(entries):
@@ -263,14 +275,12 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex
             if same:
                 found = number
             place = (place + 1) & (capacity - 1)
-        if vertices and alike[i]:
-            known[vertex[i]] = found if found >= 0 else count
         if found >= 0:
             ids[i] = found
-            size[found] += 1
+            size[found] += stands
             continue
         table[place] = count
-        ids[i], first[count], size[count], hashes[count] = count, i, 1, hashed
+        ids[i], first[count], size[count], hashes[count] = count, i, stands, hashed
         at = start[count]
         for j in range(entries):
             words[at + j] = buffer[j]

@@ -215,26 +215,42 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, like, weight)
     -------
     The number of each row; the first row of each number and how many rows have it; where the entries of the
     numbers begin; the colors and the numbers they belong to, shape ``[2, entries]``, and the codes of these
-    entries, sorted for each number.
+    entries; sorted for each number if rows have colors of their own.
     """
     rows = ptr.shape[0] - 1
-    longest = 0
-    for i in range(rows):
-        longest = max(longest, ptr[i + 1] - ptr[i])
     bits = 0
     while (1 << bits) < codes:
         bits += 1
-    buffer = np.empty(longest + 1, np.int64)
+    # Multisets alone are long, and mostly different: they are sorted once there may be an equal one.
+    later = own.shape[0] == 0
+    # Words and hashes come before all comparisons: the processor then need not wait for one row after another.
+    words, hashes = np.empty(ptr[rows], np.int64), np.empty(rows, np.uint64)
+    for i in range(rows):
+        if like.shape[0] and like[i] != i:
+            continue
+        begin, end = ptr[i], ptr[i + 1]
+        hashed = np.uint64(own[i]) if own.shape[0] else np.uint64(0)
+        for e in range(begin, end):
+            word = np.int64(colors[source[e]] if source.shape[0] else colors[e]) << bits
+            if code.shape[0]:
+                word |= code[e]
+            hashed += mix(word)  # a sum of independent terms takes less time than a chain
+            q = e
+            if end - begin <= _SHORT and not later:
+                while q > begin and words[q - 1] > word:
+                    words[q] = words[q - 1]
+                    q -= 1
+            words[q] = word
+        if end - begin > _SHORT and not later:
+            words[begin:end].sort()
+        hashes[i] = mix(hashed) & mask
     ids = np.empty(rows, np.int32)
     # As long as they could have to be; what is never written takes no memory.
     first, size = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    hashes = np.empty(rows, np.uint64)
-    start = np.empty(rows + 1, np.int64)
-    words = np.empty(ptr[rows], np.int64)
-    start[0] = 0
+    numbered, ordered = np.empty(rows, np.uint64), np.empty(rows, np.bool_)
     capacity = 1 << 10
     table = np.full(capacity, -1, np.int32)
-    count = 0
+    count, total = 0, 0
     for i in range(rows):
         stands = weight[i] if weight.shape[0] else 1
         if like.shape[0] and like[i] != i:
@@ -242,58 +258,52 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, like, weight)
             if like[i] >= 0:
                 size[ids[i]] += stands
             continue
-        entries = ptr[i + 1] - ptr[i]
-        for j in range(entries):
-            e = ptr[i] + j
-            word = np.int64(colors[source[e]] if source.shape[0] else colors[e]) << bits
-            if code.shape[0]:
-                word |= code[e]
-            q = j - 1
-            if entries <= _SHORT:
-                while q >= 0 and buffer[q] > word:
-                    buffer[q + 1] = buffer[q]
-                    q -= 1
-            buffer[q + 1] = word
-        if entries > _SHORT:
-            buffer[:entries].sort()
-        hashed = np.uint64(own[i]) if own.shape[0] else np.uint64(0)
-        for j in range(entries):
-            hashed += mix(buffer[j])  # a sum of independent terms takes less time than a chain
-        hashed = mix(hashed) & mask
+        hashed, begin = hashes[i], ptr[i]
+        entries = ptr[i + 1] - begin
+        sort = later
         place = np.int64(hashed & np.uint64(capacity - 1))
         found = -1
         while table[place] >= 0 and found < 0:
             number = table[place]
-            at = start[number]
-            same = hashes[number] == hashed and start[number + 1] - at == entries
-            if same and own.shape[0]:
-                same = own[first[number]] == own[i]
-            j = 0
-            while same and j < entries:
-                same = words[at + j] == buffer[j]
-                j += 1
-            if same:
-                found = number
+            if numbered[number] == hashed:
+                other = first[number]
+                at = ptr[other]
+                same = ptr[other + 1] - at == entries
+                if same and own.shape[0]:
+                    same = own[other] == own[i]
+                if same and sort:
+                    words[begin : begin + entries].sort()
+                    sort = False
+                if same and not ordered[number]:
+                    words[at : at + entries].sort()
+                    ordered[number] = True
+                j = 0
+                while same and j < entries:
+                    same = words[at + j] == words[begin + j]
+                    j += 1
+                if same:
+                    found = number
             place = (place + 1) & (capacity - 1)
         if found >= 0:
             ids[i] = found
             size[found] += stands
             continue
         table[place] = count
-        ids[i], first[count], size[count], hashes[count] = count, i, stands, hashed
-        at = start[count]
-        for j in range(entries):
-            words[at + j] = buffer[j]
+        ids[i], first[count], size[count] = count, i, stands
+        numbered[count], ordered[count] = hashed, not sort
+        total += entries
         count += 1
-        start[count] = at + entries
         if 2 * count > capacity:
             capacity *= 4
-            table = _placed(hashes, capacity, count)
-    total = start[count]
+            table = _placed(numbered, capacity, count)
+    start = np.zeros(count + 1, np.int64)
     ends, codes_out = np.empty((2, total), np.int64), np.zeros(total, np.int64)
     for n in range(count):
-        for e in range(start[n], start[n + 1]):
-            ends[0, e], ends[1, e] = words[e] >> bits, n
+        at = start[n]
+        for e in range(ptr[first[n]], ptr[first[n] + 1]):
+            ends[0, at], ends[1, at] = words[e] >> bits, n
             if code.shape[0]:
-                codes_out[e] = words[e] & ((1 << bits) - 1)
-    return ids, first[:count].copy(), size[:count].copy(), start[: count + 1].copy(), ends, codes_out
+                codes_out[at] = words[e] & ((1 << bits) - 1)
+            at += 1
+        start[n + 1] = at
+    return ids, first[:count].copy(), size[:count].copy(), start, ends, codes_out

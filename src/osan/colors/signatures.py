@@ -223,7 +223,7 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, like, weight)
         bits += 1
     # Multisets alone are long, and mostly different: they are sorted once there may be an equal one.
     later = own.shape[0] == 0
-    # Words and hashes come before all comparisons: the processor then need not wait for one row after another.
+    # Words and hashes come before all comparisons, so that rows need not wait for one another.
     words, hashes = np.empty(ptr[rows], np.int64), np.empty(rows, np.uint64)
     for i in range(rows):
         if like.shape[0] and like[i] != i:

@@ -98,7 +98,8 @@ class Deletions:
             )
             row = torch.from_numpy(colors[found[1]].astype(np.int64))
             colors, first, count, _, ends, sent_codes = found
-            done.append(ClassLayer(row, *map(torch.from_numpy, (first, count, ends, sent_codes))))
+            kept, copies, edges, code = map(torch.from_numpy, (first, count, ends, sent_codes))
+            done.append(ClassLayer(row, kept, copies, edges, code))
             rows += len(first)
             # Later layers have at least as many classes.
             if rows + (layers - i - 1) * len(first) > most * layers * self.num_copies:

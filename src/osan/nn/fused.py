@@ -250,8 +250,8 @@ def _linear(h: Tensor, w: Tensor, b: Tensor | None, active: bool = False) -> Ten
 
 def _has_onednn() -> bool:
     """Whether this PyTorch was built with oneDNN, it is not switched off, and has the operation."""
-    backend = torch.backends.mkldnn
-    return backend.is_available() and backend.enabled and hasattr(torch.ops.mkldnn, "_linear_pointwise")  # type: ignore[attr-defined]
+    backend: Any = torch.backends.mkldnn
+    return bool(backend.is_available() and backend.enabled) and hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 def composed(

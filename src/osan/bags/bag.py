@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -11,6 +11,9 @@ from torch_geometric.data import Data
 
 from osan.bags.layout import num_graphs_of
 from osan.errors import OsanError
+
+if TYPE_CHECKING:
+    from osan.bags.deletions import Deletions
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ class SubgraphBag:
     #: The fields with one entry per copy, and those with one per copied edge.
     PER_COPY: ClassVar[tuple[str, ...]] = ("vertex", "subgraph", "weight", "mark", "rank")
     PER_EDGE: ClassVar[tuple[str, ...]] = ("edge", "edge_weight", "edge_mark")
+    #: Which vertices are missing, if the bag was made by :meth:`without`.
+    deletions: ClassVar[Deletions | None] = None
 
     vertex: Tensor
     subgraph: Tensor
@@ -92,10 +97,33 @@ class SubgraphBag:
         if self.tuples is not None and (self.tuples.dim() != 2 or len(self.tuples) != subgraphs):
             raise OsanError(f"bag.tuples: expected shape [{subgraphs}, k], got {list(self.tuples.shape)}")
 
+    @classmethod
+    def without(cls, deletions: Deletions) -> SubgraphBag:
+        """A bag that misses some vertices; copies and copied edges are listed when they are looked at."""
+        bag, layout = object.__new__(cls), deletions.layout
+        bag.__dict__.update(
+            graph=deletions.graph,
+            num_vertices=layout.num_vertices,
+            num_edges=layout.num_edges,
+            num_graphs=layout.num_graphs,
+            tuples=deletions.rows,
+            deletions=deletions,
+        )
+        return bag
+
+    if not TYPE_CHECKING:  # attributes that nobody knows stay errors
+
+        def __getattr__(self, name: str) -> Any:
+            listed = ("vertex", "subgraph", "edge_index", "edge")
+            if name not in listed or self.deletions is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__.update(zip(listed, self.deletions.listed(), strict=True))
+            return self.__dict__[name]
+
     @property
     def num_copies(self) -> int:
         """The number of copies (v, s)."""
-        return self.vertex.numel()
+        return self.vertex.numel() if self.deletions is None else self.deletions.num_copies
 
     @property
     def num_subgraphs(self) -> int:

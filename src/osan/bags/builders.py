@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from osan.bags import kernels
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import edge_position_of, full_bag, induced_bag, vertex_shift, with_whole_graph
+from osan.bags.deletions import Deletions
 from osan.bags.edges import undirected_edges
 from osan.bags.enumerate import ego_copies
 from osan.bags.layout import Layout
@@ -134,15 +134,9 @@ def _first_rank(bag: SubgraphBag, rows: Tensor) -> Tensor:
     return torch.where(same.any(dim=1), same.int().argmax(dim=1) + 1, 0)
 
 
-@torch.compiler.disable
 def _without_vertices(layout: Layout, graph: Tensor, rows: Tensor) -> SubgraphBag:
-    """The subgraphs that miss the vertices of their rows, in one pass on the CPU."""
-    names = ("sizes", "first", "edge_sizes", "edge_first", "order", "ends")
-    arrays = [getattr(layout, name).numpy() for name in names]
-    found = kernels.without_vertices(*arrays, graph.numpy(), rows.numpy())
-    vertex, subgraph, edge_index, edge = map(torch.from_numpy, found)
-    numbers = (layout.num_vertices, layout.num_edges, layout.num_graphs)
-    return SubgraphBag(vertex, subgraph, edge_index, edge, graph, *numbers, tuples=rows)
+    """The subgraphs that miss the vertices of their rows, on the CPU."""
+    return SubgraphBag.without(Deletions(layout, graph, rows))
 
 
 def _operate(

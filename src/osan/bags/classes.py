@@ -197,11 +197,12 @@ def share(
     around_copy, known = None, signatures.UNKNOWN
     if REPEATED * bag.num_vertices < bag.num_copies and "all" not in around:
         around_copy, alike = signatures.seen_alike(vertex, bag.num_vertices, colors, ptr, source, codes)
-        known = (alike, vertex, bag.num_vertices)
     for i, where in enumerate(around):
         if where == "edges":
             if around_copy is not None:
-                known = (signatures.spread(around_copy, known[0], ptr, source), *known[1:])
+                given = (around_copy, alike, ptr, source, vertex, bag.num_vertices)
+                alike, like = signatures.spread(*given)
+                known = (like, _NOWHERE)
             found = signatures.number_signatures(colors, ptr, colors, source, codes, num_codes, mask, *known)
             group, num_groups, members, ends, sent = None, 0, None, found[4], found[5]
         else:

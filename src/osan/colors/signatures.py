@@ -16,7 +16,7 @@ HASH_MASK = np.uint64(0xFFFFFFFFFFFFFFFF)
 # Signatures of at most this many words are sorted by insertion.
 _SHORT = 32
 # For the last arguments of number_signatures, if nothing is known.
-UNKNOWN = (np.empty(0, np.bool_), np.empty(0, np.int64), 0)
+UNKNOWN = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @njit(inline="always")
@@ -166,21 +166,31 @@ def seen_alike(vertex, vertices, colors, ptr, source, code):  # type: ignore[no-
 
 
 @njit(nogil=True)
-def spread(around, alike, ptr, source):  # type: ignore[no-untyped-def]
-    """The copies that are still alike after a round: they and all senders were, in the usual surroundings."""
+def spread(around, alike, ptr, source, vertex, vertices):  # type: ignore[no-untyped-def]
+    """The copies that are still alike after a round: they and all senders were, in the usual surroundings.
+
+    Also, for each copy, the first that is known to have the same signature: the first alike copy of its
+    vertex for those that are alike, itself for the others.
+    """
     after = np.empty_like(alike)
+    like = np.empty(alike.shape[0], np.int64)
+    known = np.full(vertices, -1, np.int64)
     for i in range(alike.shape[0]):
         same = around[i] and alike[i]
         e = ptr[i]
         while same and e < ptr[i + 1]:
             same = alike[source[e]]
             e += 1
-        after[i] = same
-    return after
+        after[i], like[i] = same, i
+        if same:
+            if known[vertex[i]] < 0:
+                known[vertex[i]] = i
+            like[i] = known[vertex[i]]
+    return after, like
 
 
 @njit(nogil=True)
-def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex, vertices):  # type: ignore[no-untyped-def]
+def number_signatures(own, ptr, colors, source, code, codes, mask, like, weight):  # type: ignore[no-untyped-def]
     """Number the different signatures (own color, multiset of (color of the source, code)) as they come.
 
     Parameters
@@ -195,95 +205,105 @@ def number_signatures(own, ptr, colors, source, code, codes, mask, alike, vertex
         The place in ``colors`` of each entry; empty if entry e is at place e.
     code
         The code of each entry, from 0 to ``codes - 1``; empty if they are all alike.
-    alike, vertex, vertices
-        Rows of one vertex that are known to have the same signature, boolean; the vertex of each row, and the
-        number of vertices. Only the first of these rows is looked at. Both are empty if nothing is known.
+    like
+        For each row one before it that is known to have the same signature, or the row itself; -1 for a row
+        that gets no number. Empty if nothing is known.
+    weight
+        How many rows each row stands for; empty for one.
 
     Returns
     -------
     The number of each row; the first row of each number and how many rows have it; where the entries of the
     numbers begin; the colors and the numbers they belong to, shape ``[2, entries]``, and the codes of these
-    entries, sorted for each number.
+    entries; sorted for each number if rows have colors of their own.
     """
     rows = ptr.shape[0] - 1
-    longest = 0
-    for i in range(rows):
-        longest = max(longest, ptr[i + 1] - ptr[i])
     bits = 0
     while (1 << bits) < codes:
         bits += 1
-    buffer = np.empty(longest + 1, np.int64)
-    ids = np.empty(rows, np.int32)
-    # As long as they could have to be; what is never written takes no memory.
-    first, size = np.empty(rows, np.int64), np.empty(rows, np.int64)
-    hashes = np.empty(rows, np.uint64)
-    start = np.empty(rows + 1, np.int64)
-    words = np.empty(ptr[rows], np.int64)
-    start[0] = 0
-    capacity = 1 << 10
-    table = np.full(capacity, -1, np.int32)
-    count = 0
-    known = np.full(vertices, -1, np.int32)
+    # Multisets alone are long, and mostly different: they are sorted once there may be an equal one.
+    later = own.shape[0] == 0
+    # Words and hashes come before all comparisons, so that rows need not wait for one another.
+    words, hashes = np.empty(ptr[rows], np.int64), np.empty(rows, np.uint64)
     for i in range(rows):
-        if vertices and alike[i] and known[vertex[i]] >= 0:
-            found = known[vertex[i]]
-            ids[i] = found
-            size[found] += 1
+        if like.shape[0] and like[i] != i:
             continue
-        entries = ptr[i + 1] - ptr[i]
-        for j in range(entries):
-            e = ptr[i] + j
+        begin, end = ptr[i], ptr[i + 1]
+        hashed = np.uint64(own[i]) if own.shape[0] else np.uint64(0)
+        for e in range(begin, end):
             word = np.int64(colors[source[e]] if source.shape[0] else colors[e]) << bits
             if code.shape[0]:
                 word |= code[e]
-            q = j - 1
-            if entries <= _SHORT:
-                while q >= 0 and buffer[q] > word:
-                    buffer[q + 1] = buffer[q]
+            hashed += mix(word)  # a sum of independent terms takes less time than a chain
+            q = e
+            if end - begin <= _SHORT and not later:
+                while q > begin and words[q - 1] > word:
+                    words[q] = words[q - 1]
                     q -= 1
-            buffer[q + 1] = word
-        if entries > _SHORT:
-            buffer[:entries].sort()
-        hashed = np.uint64(own[i]) if own.shape[0] else np.uint64(0)
-        for j in range(entries):
-            hashed += mix(buffer[j])  # a sum of independent terms takes less time than a chain
-        hashed = mix(hashed) & mask
+            words[q] = word
+        if end - begin > _SHORT and not later:
+            words[begin:end].sort()
+        hashes[i] = mix(hashed) & mask
+    ids = np.empty(rows, np.int32)
+    # As long as they could have to be; what is never written takes no memory.
+    first, size = np.empty(rows, np.int64), np.empty(rows, np.int64)
+    numbered, ordered = np.empty(rows, np.uint64), np.empty(rows, np.bool_)
+    capacity = 1 << 10
+    table = np.full(capacity, -1, np.int32)
+    count, total = 0, 0
+    for i in range(rows):
+        stands = weight[i] if weight.shape[0] else 1
+        if like.shape[0] and like[i] != i:
+            ids[i] = ids[like[i]] if like[i] >= 0 else -1
+            if like[i] >= 0:
+                size[ids[i]] += stands
+            continue
+        hashed, begin = hashes[i], ptr[i]
+        entries = ptr[i + 1] - begin
+        sort = later
         place = np.int64(hashed & np.uint64(capacity - 1))
         found = -1
         while table[place] >= 0 and found < 0:
             number = table[place]
-            at = start[number]
-            same = hashes[number] == hashed and start[number + 1] - at == entries
-            if same and own.shape[0]:
-                same = own[first[number]] == own[i]
-            j = 0
-            while same and j < entries:
-                same = words[at + j] == buffer[j]
-                j += 1
-            if same:
-                found = number
+            if numbered[number] == hashed:
+                other = first[number]
+                at = ptr[other]
+                same = ptr[other + 1] - at == entries
+                if same and own.shape[0]:
+                    same = own[other] == own[i]
+                if same and sort:
+                    words[begin : begin + entries].sort()
+                    sort = False
+                if same and not ordered[number]:
+                    words[at : at + entries].sort()
+                    ordered[number] = True
+                j = 0
+                while same and j < entries:
+                    same = words[at + j] == words[begin + j]
+                    j += 1
+                if same:
+                    found = number
             place = (place + 1) & (capacity - 1)
-        if vertices and alike[i]:
-            known[vertex[i]] = found if found >= 0 else count
         if found >= 0:
             ids[i] = found
-            size[found] += 1
+            size[found] += stands
             continue
         table[place] = count
-        ids[i], first[count], size[count], hashes[count] = count, i, 1, hashed
-        at = start[count]
-        for j in range(entries):
-            words[at + j] = buffer[j]
+        ids[i], first[count], size[count] = count, i, stands
+        numbered[count], ordered[count] = hashed, not sort
+        total += entries
         count += 1
-        start[count] = at + entries
         if 2 * count > capacity:
             capacity *= 4
-            table = _placed(hashes, capacity, count)
-    total = start[count]
+            table = _placed(numbered, capacity, count)
+    start = np.zeros(count + 1, np.int64)
     ends, codes_out = np.empty((2, total), np.int64), np.zeros(total, np.int64)
     for n in range(count):
-        for e in range(start[n], start[n + 1]):
-            ends[0, e], ends[1, e] = words[e] >> bits, n
+        at = start[n]
+        for e in range(ptr[first[n]], ptr[first[n] + 1]):
+            ends[0, at], ends[1, at] = words[e] >> bits, n
             if code.shape[0]:
-                codes_out[e] = words[e] & ((1 << bits) - 1)
-    return ids, first[:count].copy(), size[:count].copy(), start[: count + 1].copy(), ends, codes_out
+                codes_out[at] = words[e] & ((1 << bits) - 1)
+            at += 1
+        start[n + 1] = at
+    return ids, first[:count].copy(), size[:count].copy(), start, ends, codes_out

@@ -21,7 +21,7 @@ from osan.nn.alike import is_gcn, local, replaces_loops
 from osan.nn.atomic import InitialFeatures, membership
 from osan.nn.edges import EdgeRows
 from osan.nn.layers import AllConv
-from osan.nn.sharing import edge_numbers, pooled, stack_alike, vertex_numbers, views_of
+from osan.nn.sharing import edge_numbers, one_copy_each, pooled, stack_alike, vertex_numbers, views_of
 from osan.nn.stack import Stack
 from osan.nn.view import View
 
@@ -143,18 +143,7 @@ class ClassCache:
         columns = list(start.unbind(1))[1:]
         mark = columns.pop(0).int().view(torch.float32) if self.marked else None
         degree = columns.pop(0) if self.smooth else None
-        none = graph.new_empty(0)
-        first = SubgraphBag(
-            vertex=vertex[start[:, 0]],
-            subgraph=torch.zeros(len(start), dtype=torch.long),
-            edge_index=none.view(2, 0),
-            edge=none,
-            graph=torch.zeros(1, dtype=torch.long),
-            num_vertices=batch.num_nodes,
-            num_edges=batch.num_edges,
-            num_graphs=batch.num_graphs,
-            mark=mark,
-        )
+        first = one_copy_each(vertex[start[:, 0]], batch, mark)
         marks, degrees = _followed(mark, classes), _followed(degree, classes)
         return CachedRows(first, classes, views_of(classes, marks, degrees, self.table), groups, graph)
 

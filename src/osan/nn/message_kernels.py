@@ -176,13 +176,25 @@ def _send(out, h, source, target, feature, index, weight, order, first, last):  
                     out[v, j] += w * max(h[u, j] + feature[f, j], zero)
 
 
+@njit(cache=True, nogil=True)
+def _activate(out, shift, block):  # type: ignore[no-untyped-def]
+    """Add a vector to the rows of a block, and take what is positive."""
+    zero = out.dtype.type(0)
+    first, last = _rows_of(block, out.shape[0])
+    for v in range(first, last):
+        for j in range(out.shape[1]):
+            out[v, j] = max(out[v, j] + shift[j], zero)
+
+
 @parallel
-def forward(out, h, source, target, feature, index, weight, order, begin, own, row):  # type: ignore[no-untyped-def]
-    """The sums, beginning with ``own`` times the rows that are continued."""
+def forward(out, h, source, target, feature, index, weight, order, begin, own, row, shift):  # type: ignore[no-untyped-def]
+    """The sums, beginning with ``own`` times the rows that are continued; activated if there is a shift."""
     for number in prange(BLOCKS):
         block = np.int64(number)  # unsigned in parallel loops
         _scaled(out, h, own, row, block)
         _send(out, h, source, target, feature, index, weight, order, begin[block], begin[block + 1])
+        if shift is not None:
+            _activate(out, shift, block)
 
 
 # The compiler may reorder this sum: only then does it vectorize it.

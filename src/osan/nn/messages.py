@@ -54,8 +54,9 @@ def summed(
     feature: Tensor | None = None,
     index: Tensor | None = None,
     weight: Tensor | None = None,
+    shift: Tensor | None = None,
 ) -> Tensor:
-    """The sums of :func:`sum_of_messages` on the CPU, without gradients."""
+    """The sums of :func:`sum_of_messages` on the CPU, without gradients; with a shift, relu(sum + shift)."""
     out = h.new_empty(blocks.rows[1], h.size(1))
     order, begin = blocks.forward
     kernels.forward(
@@ -68,6 +69,7 @@ def summed(
         begin,
         own,
         blocks.row,
+        _array(shift),
         use=_threads(h, blocks),
     )
     return out

@@ -15,7 +15,7 @@ from osan.bags import SubgraphBag
 from osan.bags.layout import graph_index, ragged, starts
 from osan.bags.union import joined
 from osan.errors import OsanError
-from osan.nn.alike import keeps_apart
+from osan.nn.alike import keeps_apart, pool_alike
 from osan.nn.class_cache import ClassCache
 from osan.nn.gaussian_process import GaussianProcess
 from osan.nn.learned import learned_layers, run_learned
@@ -214,7 +214,8 @@ class OSAN(Module):
         beside = self.level == "vertex" and self.aggregation == "per-subgraph"
         if self.sharing == "off" or isinstance(self.admission, Module) or beside:
             return None
-        return shared_rows(self.initial, self.stack, batch, bag)
+        subgraphs = self.aggregation == "per-subgraph" and self.admission is None and pool_alike(self.inner)
+        return shared_rows(self.initial, self.stack, batch, bag, only_subgraphs=subgraphs)
 
     def _embed_samples(
         self,
@@ -232,11 +233,10 @@ class OSAN(Module):
         if self.aggregation == "per-vertex":
             return self._vertices(batch, bag, h, admitted, shared, samples)
         assert self.outer is not None
-        given = (bag.subgraph, bag.num_subgraphs, bag.weight)
         if shared is None:
-            subgraphs = self.phi(self.inner(h, *given))
+            subgraphs = self.phi(self.inner(h, bag.subgraph, bag.num_subgraphs, bag.weight))
         else:
-            subgraphs = shared.pooled(self.inner, h, *given, self.phi)
+            subgraphs = shared.pooled_subgraphs(self.inner, h, self.phi)
         weight = _admitted_subgraphs(bag, admitted)
         if samples is None:
             return [self.outer(subgraphs, bag.graph, bag.num_graphs, weight)]

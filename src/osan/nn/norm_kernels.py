@@ -103,14 +103,11 @@ def forward(out, h, weight, bias, count, eps, least, parts):  # type: ignore[no-
     return mean, variance, copies[0]
 
 
-@parallel
-def evaluated(h, weight, bias, mean, variance, eps, least, parts):  # type: ignore[no-untyped-def]
-    """Normalize with given statistics, at least ``least``, in place."""
+@njit(cache=True, nogil=True)
+def folded(w, b, weight, bias, mean, variance, eps):  # type: ignore[no-untyped-def]
+    """Weight and bias of a linear map followed by a norm with given statistics."""
     scale, shift, _ = _affine(weight, bias, mean, variance, eps)
-    least = h.dtype.type(least)
-    for part in prange(parts):
-        first, last = _part(np.int64(part), parts, h.shape[0], 1)
-        _forward(h, h, scale, shift, least, first, last)
+    return w * scale.reshape((-1, 1)), shift + scale * b
 
 
 @njit(cache=True, nogil=True)

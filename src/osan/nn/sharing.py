@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from osan.bags import SubgraphBag
 from osan.bags.build import thinned
 from osan.bags.classes import Classes, Groups, numbered, share
+from osan.bags.layout import num_graphs_of
 from osan.errors import OsanError
 from osan.nn.alike import alike, elementwise, is_gcn, layer_alike, local, pool_alike, replaces_loops
 from osan.nn.atomic import (
@@ -52,16 +53,32 @@ class SharedRows:
         Its classes.
     views
         What each layer sees: the second argument of the ``run`` of the layers.
+    start, groups
+        If copies were not listed: a bag that has one copy for each class before the first layer, and the
+        kinds of subgraphs. Only subgraphs can then be pooled.
     """
 
     bag: SubgraphBag
     classes: Classes
     views: Sequence[Any]
+    start: SubgraphBag | None = None
+    groups: Groups | None = None
 
     def run(self, initial: Any, stack: Any, batch: Data) -> Tensor:
         """Initial features and layers: one row for each class after the last layer."""
-        h: Tensor = stack.run(initial(batch, self.bag, self.classes.first), self.views)
+        if self.start is not None:
+            first = initial(batch, self.start)
+        else:
+            first = initial(batch, self.bag, self.classes.first)
+        h: Tensor = stack.run(first, self.views)
         return h
+
+    def pooled_subgraphs(self, pool: Any, h: Tensor, then: Module) -> Tensor:
+        """Pool the copies of each subgraph and map the result, as :meth:`pooled` does."""
+        if self.groups is not None:
+            return pooled(self.groups, pool, h, then)
+        bag = self.bag
+        return self.pooled(pool, h, bag.subgraph, bag.num_subgraphs, bag.weight, then)
 
     def pooled(
         self,
@@ -143,6 +160,7 @@ def shared_rows(
     bag: SubgraphBag,
     most: float | None = None,
     least: int | None = None,
+    only_subgraphs: bool = False,
 ) -> SharedRows | None:
     """The classes of copies with equal features, where they are known to be equal and it pays; else ``None``.
 
@@ -150,9 +168,9 @@ def shared_rows(
     weights, dropout in training), if a part of the network is not known to map equal rows to equal rows, on
     other devices than the CPU, for bags of fewer than ``least`` copies (by default 1,500), and if more than
     ``most`` of all rows (by default four in five) would be left. With shared dropout in training, bags of any
-    size have classes.
+    size have classes. With ``only_subgraphs``, copies are only pooled by subgraph, and need not be listed.
     """
-    if torch.compiler.is_compiling() or bag.vertex.device.type != "cpu":
+    if torch.compiler.is_compiling() or bag.graph.device.type != "cpu":
         return None
     if _shares_dropout(stack):  # which masks are shared must not depend on what pays
         most, least = 1.0 if most is None else most, 0 if least is None else least
@@ -173,6 +191,8 @@ def shared_rows(
     if custom is not None:
         return custom(initial, batch, plain, most)
     stack.check(plain)
+    if only_subgraphs and plain.deletions is not None and _looks_at_vertices(initial, stack):
+        return _without_copies(initial, stack, batch, plain, most)
     smooth = any(is_gcn(layer.conv) for layer in stack.layers)
     if any(replaces_loops(layer.conv) for layer in stack.layers):
         loops = plain.edge_index[0] == plain.edge_index[1]
@@ -195,6 +215,49 @@ def shared_rows(
     mark = None if plain.mark is None else [plain.mark.index_select(0, first) for first in levels]
     degrees = None if degree is None else [degree.index_select(0, first) for first in levels]
     return SharedRows(plain, classes, views_of(classes, mark, degrees, table, marks))
+
+
+def _looks_at_vertices(initial: InitialFeatures, stack: Stack) -> bool:
+    """Whether copies start from vertex features alone, and layers look at edges and their features alone."""
+    others = (initial.types, initial.mark, initial.distance, initial.rows, initial.ranks)
+    if any(part is not None for part in others):
+        return False
+    convs = [layer.conv for layer in stack.layers]
+    return not any(isinstance(conv, AllConv) or is_gcn(conv) or replaces_loops(conv) for conv in convs)
+
+
+def _without_copies(
+    initial: InitialFeatures, stack: Stack, batch: Data, bag: SubgraphBag, most: float
+) -> SharedRows | None:
+    """The classes of a bag that misses some vertices, without a list of its copies."""
+    assert bag.deletions is not None
+    start, code, table = vertex_numbers(initial, batch), None, None
+    if start is None:
+        start = torch.zeros(bag.num_vertices, dtype=torch.long)
+    if stack.looks_at_edges:
+        code, table = edge_numbers(attributes_of(batch))
+    found = bag.deletions.classes(start, code, len(stack.layers), most)
+    if found is None:
+        return None
+    classes, groups = found
+    first = one_copy_each(classes.first, batch)
+    return SharedRows(bag, classes, views_of(classes, None, None, table), first, groups)
+
+
+def one_copy_each(vertex: Tensor, batch: Data, mark: Tensor | None = None) -> SubgraphBag:
+    """A bag of one copy for each of the given vertices, all in one subgraph without edges."""
+    none = vertex.new_empty(0)
+    return SubgraphBag(
+        vertex=vertex,
+        subgraph=torch.zeros_like(vertex),
+        edge_index=none.view(2, 0),
+        edge=none,
+        graph=torch.zeros(1, dtype=torch.long),
+        num_vertices=batch.num_nodes,
+        num_edges=batch.num_edges,
+        num_graphs=num_graphs_of(batch),
+        mark=mark,
+    )
 
 
 def small(bag: SubgraphBag, least: int | None = None) -> bool:

@@ -56,7 +56,7 @@ def test_columns(name, batch, most):
 
 
 @given(batch=batches(), most=st.integers(0, 4), seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_gradients(batch, most, seed):
     # The columns are linear in the marks: their gradient is the transpose of the same map.
     bag = bags.all_subsets(batch, 1, operation="mark")
@@ -68,6 +68,13 @@ def test_gradients(batch, most, seed):
     unit = torch.eye(bag.num_copies, dtype=torch.double)
     wanted = [(expected(batch, bag, row, most) * factor).sum() for row in unit]
     assert torch.allclose(found, torch.stack(wanted), atol=1e-12)
+
+
+@given(batch=batches(), most=st.integers(0, 4))
+@settings(max_examples=10, deadline=None)
+def test_second_gradients(batch, most):
+    bag = bags.all_subsets(batch, 1, operation="mark")
+    mark = torch.linspace(0.1, 0.9, bag.num_copies, dtype=torch.double).requires_grad_()
     assert torch.autograd.gradgradcheck(lambda m: distance_columns(batch, bag, m, most) ** 2, mark)
 
 

@@ -69,11 +69,14 @@ class Groups:
         The classes of each kind, with repeats, and the kind; shape ``[2, members]``, sorted by kind.
     num_kinds
         The number of kinds.
+    begin
+        Where the classes of each kind begin, shape ``[kinds + 1]``; ``None`` if that was not counted.
     """
 
     of: Tensor
     ends: Tensor
     num_kinds: int
+    begin: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +125,8 @@ class Classes:
         found = signatures.number_signatures(
             _NONE, ptr, of, order, _NONE, 1, signatures.HASH_MASK, *signatures.UNKNOWN
         )
-        ids, first, _, _, ends, _ = found
-        return Groups(_long(ids), torch.from_numpy(ends), len(first))
+        ids, first, _, begin, ends, _ = found
+        return Groups(_long(ids), torch.from_numpy(ends), len(first), torch.from_numpy(begin))
 
 
 @torch.compiler.disable
@@ -253,8 +256,8 @@ def numbered(rows: Tensor) -> tuple[Colors, npt.NDArray[np.int64]]:
     (array([0, 1, 0], dtype=int32), array([0, 1]))
     """
     words = words_of(rows)
-    if words.shape[1] == 1 and words.size and words.min() >= 0 and words.max() <= words.size:
-        return signatures.number_small(words[:, 0], int(words.max()))
+    if words.shape[1] == 1 and words.size and words.min() >= 0 and (most := int(words.max())) <= words.size:
+        return signatures.number_small(words[:, 0], most)
     return signatures.number_rows(words, signatures.HASH_MASK)
 
 

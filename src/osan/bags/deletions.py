@@ -110,4 +110,4 @@ class Deletions:
         )
         of, ends = torch.from_numpy(kinds[0].astype(np.int64)), torch.from_numpy(kinds[4])
         classes = Classes(*before, tuple(done), torch.empty(0, dtype=torch.long))
-        return classes, Groups(of, ends, len(kinds[1]))
+        return classes, Groups(of, ends, len(kinds[1]), torch.from_numpy(kinds[3]))

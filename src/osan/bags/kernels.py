@@ -63,6 +63,22 @@ def laid_out(edge_index, vector, count, graphs):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True)
+def drawn(sizes, first, m, numbers):  # type: ignore[no-untyped-def]
+    """m elements of each block, given as many numbers from 0 to 1; -1 in empty blocks. Also the blocks.
+
+    >>> drawn(np.array([4, 2]), np.array([0, 4]), 1, np.array([0.5, 0.9]))
+    (array([[2],
+           [5]]), array([0, 1]))
+    """
+    rows, block = np.empty((numbers.shape[0], 1), np.int64), np.empty(numbers.shape[0], np.int64)
+    for i in range(numbers.shape[0]):
+        b = i // m
+        place = min(np.int64(numbers[i] * sizes[b]), sizes[b] - 1)
+        rows[i, 0], block[i] = first[b] + place if sizes[b] else -1, b
+    return rows, block
+
+
+@njit(nogil=True)
 def without_vertices(sizes, first, edge_sizes, edge_first, order, ends, graph, rows):  # type: ignore[no-untyped-def]
     """Copies and copied edges of subgraphs that miss some vertices.
 

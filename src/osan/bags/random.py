@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 
 from osan import devices
 from osan.arguments import switch
+from osan.bags import kernels
 from osan.bags.bag import SubgraphBag
 from osan.bags.build import full_bag, with_whole_graph
 from osan.bags.builders import edge_bag, edge_blocks, ego_bag, vertex_bag
@@ -301,6 +302,10 @@ def _sample_subsets(
         return _sample_distinct(draw, every, num_subsets(sizes, k), m, generator)
     # Every block has a set, which may be empty.
     check_size("m", m)
+    if k == 1 and sizes.device.type == "cpu" and not torch.compiler.is_compiling():
+        numbers = _uniform((sizes.numel() * m,), generator, sizes.device)
+        found = kernels.drawn(sizes.numpy(), first.numpy(), m, numbers.numpy())
+        return torch.from_numpy(found[0]), torch.from_numpy(found[1])
     block = torch.arange(sizes.numel(), device=sizes.device).repeat_interleave(m)
     return draw(block), block
 

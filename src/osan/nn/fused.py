@@ -26,7 +26,7 @@ from osan.nn.layers import GIN, GINE
 from osan.nn.message_kernels import EdgeBlocks
 from osan.nn.messages import composed_sum, gradients, own_gradient, summed
 from osan.nn.mlp import MLP
-from osan.nn.norm import SMALL, BagBatchNorm, composed_norm, counts_of, remember
+from osan.nn.norm import SMALL, BagBatchNorm, composed_norm, counts_of, normalize_arrays
 from osan.nn.second_order import differentiable_gradients
 from osan.nn.view import View
 
@@ -140,13 +140,18 @@ def parts_of(layer: Any, h: Tensor, edges: EdgeRows | None) -> Parts | None:
         return None
     one, two = linears._modules.values()
     (first,) = inner._modules.values()
-    parameters: list[Tensor] = []
-    for part, wanted in ((one, Linear), (first, BagBatchNorm), (two, Linear), (norm, BagBatchNorm)):
-        if not _plain(part, wanted) or (wanted is BagBatchNorm and not _tracking(part, layer.training)):
-            return None
-        parameters += (part._parameters["weight"], part._parameters["bias"])
-    if any(each is None or each.dtype != h.dtype for each in parameters):
+    if not (_plain(one, Linear) and _plain(two, Linear)):
         return None
+    parameters: list[Any] = []
+    for part in (one, first, two, norm):
+        table = part._parameters
+        parameters += (table["weight"], table["bias"])
+    for part in (first, norm):
+        if not _plain(part, BagBatchNorm) or not _tracking(part, layer.training):
+            return None
+    for each in parameters:
+        if each is None or each.dtype != h.dtype:
+            return None
     return Parts(conv, (first, norm), parameters)
 
 
@@ -174,9 +179,8 @@ def normalize(setting: Setting, which: int, y: Tensor, weight: Tensor, bias: Ten
     norm, active = setting.norms[which], which == 0 or setting.last
     out, use = torch.empty_like(y), 1 if y.numel() < SMALL else threads()
     least, scale, shift = 0.0 if active else -np.inf, weight.detach().numpy(), bias.detach().numpy()
-    given = (out.numpy(), y.numpy(), scale, shift, setting.counts, norm.eps, least, use)
-    mean, variance, copies = norm_kernels.forward(*given, use=use)
-    remember(norm, mean, variance, copies)
+    given = (out.numpy(), y.numpy(), scale, shift, setting.counts, least, use)
+    mean, variance, copies = normalize_arrays(norm, *given)
     return out, (scale, shift, mean, variance, setting.counts, copies, norm.eps, least)
 
 

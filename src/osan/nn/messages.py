@@ -91,7 +91,6 @@ def gradients(
     # In rows, whatever the strides of the inputs: the loops write into these arrays.
     to_h = torch.empty_like(h, memory_format=torch.contiguous_format)
     to_weight = torch.empty(weight.shape, dtype=h.dtype) if of_weight and weight is not None else None
-    order, begin = blocks.backward
     use = _threads(h, blocks)
     given = (_array(gradient), _array(h), blocks.source, blocks.target)
     parts, apart = None, False
@@ -101,6 +100,9 @@ def gradients(
         few = len(feature) * kernels.REPEATS <= len(blocks.source)
         apart = not few and use > 1
         parts = torch.zeros(kernels.BLOCKS if few else 1, *feature.shape, dtype=h.dtype)
+    # One thread needs no blocks, unless they have tables of their own.
+    order, begin = kernels.undealt(len(blocks.source)) if use == 1 and parts is None else blocks.backward
+    continued = kernels.undealt(len(blocks.row)) if use == 1 and blocks.row is not None else blocks.continued
     kernels.backward(
         *given,
         *map(_array, (feature, index, weight)),
@@ -108,7 +110,7 @@ def gradients(
         begin,
         own,
         blocks.row,
-        *blocks.continued,
+        *continued,
         to_h.numpy(),
         None if parts is None or apart else parts.numpy(),
         _array(to_weight),

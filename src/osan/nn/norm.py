@@ -30,6 +30,7 @@ Activation = Callable[[Tensor], Tensor]
 
 # With fewer numbers than this, a second thread takes longer to start than it saves.
 SMALL = 1 << 14
+_NO_BATCHES: Any = np.zeros((), np.int64)
 
 
 def activated(h: Tensor, activation: Activation) -> Tensor:
@@ -74,12 +75,9 @@ def normalized(
     if norm.training or norm.running_mean is None:
         if h.device.type == "cpu" and h.dtype in (torch.float32, torch.float64):
             relu = activation is torch.nn.functional.relu
-            found: list[tuple[Any, Any, float]] = []
-            out = _Normalized.apply(h, weight, bias, count, norm.eps, relu, found)  # type: ignore[no-untyped-call]
-            mean, variance, rows = found[0]
-            if rows >= 2:
-                if norm.training:
-                    remember(norm, mean, variance, rows)
+            found: list[float] = []
+            out = _Normalized.apply(h, weight, bias, count, norm, relu, found)  # type: ignore[no-untyped-call]
+            if found[0] >= 2:
                 return out if activation is None or relu else activation(out)
         else:
             statistics = _statistics(h, count)
@@ -117,15 +115,25 @@ def counted_norms(module: Module, count: Tensor | None) -> Iterator[None]:
             del norm.forward
 
 
-def remember(norm: BatchNorm1d, mean: Any, variance: Any, copies: float) -> None:
-    """Update the running statistics as PyTorch does, in a loop: tensors take several times as long."""
-    before, spread, number = norm.running_mean, norm.running_var, norm.num_batches_tracked
-    if before is None or spread is None or number is None:
-        return
-    number.add_(1)
-    share = 1 / float(number) if norm.momentum is None else norm.momentum
-    kernels.remember(before.numpy(), spread.numpy(), mean, variance, copies, share)
-    torch.autograd.graph.increment_version((before, spread))
+def normalize_arrays(
+    norm: BatchNorm1d, out: Any, h: Any, weight: Any, bias: Any, counts: Any, least: float, use: int
+) -> tuple[Any, Any, float]:
+    """Normalize arrays in the compiled loop, which also updates the running statistics as PyTorch does.
+
+    Returns mean, variance and number of the copies.
+    """
+    buffers = norm._buffers  # attributes of modules take a search
+    before, spread = buffers["running_mean"], buffers["running_var"]
+    number = buffers["num_batches_tracked"]
+    given = (out, h, weight, bias, counts, norm.eps, least, use)
+    if not norm.training or before is None or spread is None or number is None:
+        none = weight[:0]
+        found: tuple[Any, Any, float] = kernels.forward(*given, none, none, _NO_BATCHES, 0.0, use=use)
+        return found
+    share = 1 / (float(number) + 1) if norm.momentum is None else norm.momentum
+    found = kernels.forward(*given, before.numpy(), spread.numpy(), number.numpy(), share, use=use)
+    torch.autograd.graph.increment_version((before, spread, number))
+    return found
 
 
 def _remember_tensors(norm: BatchNorm1d, mean: Tensor, variance: Tensor) -> None:
@@ -178,16 +186,17 @@ class _Normalized(torch.autograd.Function):
         weight: Tensor,
         bias: Tensor,
         count: Tensor | None,
-        eps: float,
+        norm: BatchNorm1d,
         relu: bool,
-        found: list[tuple[Any, Any, float]],
+        found: list[float],
     ) -> Tensor:
         out = torch.empty_like(h, memory_format=torch.contiguous_format)
         counts, least, use = counts_of(h.dtype, len(h), count), 0.0 if relu else -np.inf, _threads(h)
         given = (_array(h), _array(weight), _array(bias))
-        found.append(kernels.forward(out.numpy(), *given, counts, eps, least, use, use=use))
+        mean, variance, copies = normalize_arrays(norm, out.numpy(), *given, counts, least, use)
+        found.append(copies)
         ctx.save_for_backward(h, weight, bias, count)
-        ctx.rest = (*found[0][:2], counts, found[0][2], eps, least)
+        ctx.rest = (mean, variance, counts, copies, norm.eps, least)
         return out
 
     @staticmethod

@@ -86,9 +86,22 @@ def _forward(out, h, scale, shift, least, first, last):  # type: ignore[no-untyp
             out[i, j] = least if value < least else value
 
 
+@njit(cache=True, nogil=True)
+def _remember(running_mean, running_variance, mean, variance, copies, share):  # type: ignore[no-untyped-def]
+    for j in range(mean.shape[0]):
+        running_mean[j] += share * (mean[j] - running_mean[j])
+        running_variance[j] += share * (variance[j] * (copies / (copies - 1)) - running_variance[j])
+
+
 @parallel
-def forward(out, h, weight, bias, count, eps, least, parts):  # type: ignore[no-untyped-def]
-    """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies."""
+def forward(  # type: ignore[no-untyped-def]
+    out, h, weight, bias, count, eps, least, parts, running_mean, running_variance, batches, share
+):
+    """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies.
+
+    Running statistics, unless they are empty, move towards those of the batch, with the variance of a sample;
+    the number of batches grows by one.
+    """
     rows, width = h.shape
     mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
     copies = np.zeros(parts)
@@ -100,6 +113,9 @@ def forward(out, h, weight, bias, count, eps, least, parts):  # type: ignore[no-
     for part in prange(parts):
         first, last = _part(np.int64(part), parts, rows, 1)
         _forward(out, h, scale, shift, least, first, last)
+    if running_mean.shape[0] and copies[0] >= 2:
+        _remember(running_mean, running_variance, mean, variance, copies[0], share)
+        batches[()] += 1
     return mean, variance, copies[0]
 
 
@@ -108,14 +124,6 @@ def folded(w, b, weight, bias, mean, variance, eps):  # type: ignore[no-untyped-
     """Weight and bias of a linear map followed by a norm with given statistics."""
     scale, shift, _ = _affine(weight, bias, mean, variance, eps)
     return w * scale.reshape((-1, 1)), shift + scale * b
-
-
-@njit(cache=True, nogil=True)
-def remember(running_mean, running_variance, mean, variance, copies, share):  # type: ignore[no-untyped-def]
-    """Move running statistics towards those of a batch, with the variance of a sample."""
-    for j in range(mean.shape[0]):
-        running_mean[j] += share * (mean[j] - running_mean[j])
-        running_variance[j] += share * (variance[j] * (copies / (copies - 1)) - running_variance[j])
 
 
 @njit(cache=True, nogil=True)

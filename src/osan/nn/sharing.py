@@ -128,9 +128,12 @@ def pooled_kinds(groups: Groups, pool: Any, h: Tensor) -> Tensor:
     if type(pool) not in (SumPool, MeanPool) or not len(member):
         out: Tensor = pool(h.index_select(0, member), kind, size)
         return out
-    count = torch.bincount(kind, minlength=size)
+    begin = groups.begin
+    if begin is None:
+        begin = torch.nn.functional.pad(torch.bincount(kind, minlength=size).cumsum(0), (1, 0))
+    count = begin[1:] - begin[:-1]
     # Sums start from 0 times the last member of the group (any row for an empty group).
-    some = member.index_select(0, (count.cumsum(0) - 1).clamp_(min=0))
+    some = member.index_select(0, (begin[1:] - 1).clamp_(min=0))
     total = sum_of_messages(h, groups.ends, own=0.0, row=some)
     return total / count.clamp(min=1).to(h.dtype)[:, None] if type(pool) is MeanPool else total
 
@@ -240,12 +243,17 @@ def _without_copies(
     if found is None:
         return None
     classes, groups = found
-    first = one_copy_each(classes.first, batch)
+    first = one_copy_each(classes.first, batch, like=bag)
     return SharedRows(bag, classes, views_of(classes, None, None, table), first, groups)
 
 
-def one_copy_each(vertex: Tensor, batch: Data, mark: Tensor | None = None) -> SubgraphBag:
-    """A bag of one copy for each of the given vertices, all in one subgraph without edges."""
+def one_copy_each(
+    vertex: Tensor, batch: Data, mark: Tensor | None = None, like: SubgraphBag | None = None
+) -> SubgraphBag:
+    """A bag of one copy for each of the given vertices, all in one subgraph without edges.
+
+    ``like`` is another bag of the batch, which knows its size.
+    """
     none = vertex.new_empty(0)
     return SubgraphBag(
         vertex=vertex,
@@ -253,9 +261,9 @@ def one_copy_each(vertex: Tensor, batch: Data, mark: Tensor | None = None) -> Su
         edge_index=none.view(2, 0),
         edge=none,
         graph=torch.zeros(1, dtype=torch.long),
-        num_vertices=batch.num_nodes,
-        num_edges=batch.num_edges,
-        num_graphs=num_graphs_of(batch),
+        num_vertices=batch.num_nodes if like is None else like.num_vertices,
+        num_edges=batch.num_edges if like is None else like.num_edges,
+        num_graphs=num_graphs_of(batch) if like is None else like.num_graphs,
         mark=mark,
     )
 
@@ -376,7 +384,6 @@ def vertex_numbers(initial: InitialFeatures, batch: Data) -> Tensor | None:
     encoder = initial.vertex_encoder
     if encoder is None or initial.constant is not None:
         return None
-    every = torch.arange(batch.num_nodes)
     seen = [getattr(batch, "x", None)]
     if isinstance(encoder, WithEncoding):
         signed = encoder.training and any(encoder.encoding.signed)
@@ -385,7 +392,7 @@ def vertex_numbers(initial: InitialFeatures, batch: Data) -> Tensor | None:
     else:
         known = alike(encoder) and not getattr(encoder, "takes_batch", False)
     if not known or any(value is None for value in seen):
-        return every
+        return torch.arange(batch.num_nodes)
     numbers = [torch.from_numpy(numbered(value)[0]) for value in seen if value is not None]
     return numbers[0].long() if len(numbers) == 1 else torch.from_numpy(_rows(numbers)).long()
 

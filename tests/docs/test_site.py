@@ -101,7 +101,7 @@ def test_published_results_are_of_the_plan(tmp_path, monkeypatch):
         (tmp_path / table).touch()
     groups = [
         group
-        for name in ("plan", "marks", "choice")
+        for name in ("plan", "marks", "choice", "short")
         for group in read_plan(ROOT / "results" / f"{name}.toml")
     ]
     planned = [

@@ -26,7 +26,7 @@ def run(folder, sharing, policy, precision, **data):
 @pytest.mark.parametrize(
     ("dataset", "policy"), [("exp", "delete 1 vertex x 3"), ("zinc", "delete 1 vertex x all")]
 )
-def test_runs(tmp_path, dataset, policy, precision, limit, close, monkeypatch):
+def test_runs(tmp_path, dataset, policy, precision, limit, close, monkeypatch, osan_data):
     """In double precision also for more steps, in which single precision drifts apart."""
     monkeypatch.setattr("osan.training.fit.WORTH_IT", 1)
     monkeypatch.setattr("osan.nn.sharing.LEAST", 0)

@@ -198,6 +198,5 @@ def _compiled(edge_index: Tensor, vector: Tensor | None, count: int, graphs: int
     right, *found = kernels.laid_out(edge_index.numpy(), given, count, graphs)
     if not right:
         return None
-    sizes, edge_sizes, order, ends = found
-    arrays = (sizes, sizes.cumsum() - sizes, edge_sizes, edge_sizes.cumsum() - edge_sizes, order, ends)
-    return Layout(*map(torch.from_numpy, arrays))
+    sizes, edge_sizes, order, ends = map(torch.from_numpy, found)
+    return Layout(sizes, starts(sizes), edge_sizes, starts(edge_sizes), order, ends)

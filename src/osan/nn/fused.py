@@ -140,18 +140,13 @@ def parts_of(layer: Any, h: Tensor, edges: EdgeRows | None) -> Parts | None:
         return None
     one, two = linears._modules.values()
     (first,) = inner._modules.values()
-    if not (_plain(one, Linear) and _plain(two, Linear)):
+    parameters: list[Tensor] = []
+    for part, wanted in ((one, Linear), (first, BagBatchNorm), (two, Linear), (norm, BagBatchNorm)):
+        if not _plain(part, wanted) or (wanted is BagBatchNorm and not _tracking(part, layer.training)):
+            return None
+        parameters += (part._parameters["weight"], part._parameters["bias"])
+    if any(each is None or each.dtype != h.dtype for each in parameters):
         return None
-    parameters: list[Any] = []
-    for part in (one, first, two, norm):
-        table = part._parameters
-        parameters += (table["weight"], table["bias"])
-    for part in (first, norm):
-        if not _plain(part, BagBatchNorm) or not _tracking(part, layer.training):
-            return None
-    for each in parameters:
-        if each is None or each.dtype != h.dtype:
-            return None
     return Parts(conv, (first, norm), parameters)
 
 

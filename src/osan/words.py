@@ -45,7 +45,8 @@ PARTS = {
         "proteins",
     ),
     "osan.selection.estimators:ESTIMATORS": (
-        *("imle", "adaptive-imle", "simple", "straight-through", "score-function", "random", "fixed"),
+        *("imle", "adaptive-imle", "simple", "straight-through", "sparsemap", "score-function"),
+        *("random", "fixed"),
     ),
     "osan.selection.noise:NOISES": ("gumbel", "sum-of-gamma", "gaussian", "none"),
     "osan.selection.auxiliary:AUXILIARY_LOSSES": ("cosine", "uniform"),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from osan.selection.relaxed import SIMPLE, StraightThrough
     from osan.selection.score import ScoreFunction
     from osan.selection.select import Selected, Selection
+    from osan.selection.sparsemap import SparseMAP
     from osan.selection.topk import EdgeProblem, ElementProblem, SubsetProblem, VertexProblem
     from osan.selection.tree import TreeProblem
 
@@ -54,6 +55,7 @@ __all__ = [
     "ScoreFunction",
     "Selected",
     "Selection",
+    "SparseMAP",
     "StraightThrough",
     "SubsetProblem",
     "SumOfGamma",
@@ -91,6 +93,7 @@ __getattr__, __dir__ = attach(
         "relaxed": ["SIMPLE", "StraightThrough"],
         "score": ["ScoreFunction"],
         "select": ["Selected", "Selection"],
+        "sparsemap": ["SparseMAP"],
         "topk": ["EdgeProblem", "ElementProblem", "SubsetProblem", "VertexProblem"],
         "tree": ["TreeProblem"],
     },

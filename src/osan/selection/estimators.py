@@ -11,12 +11,14 @@ from osan.selection.imle import IMLE, AdaptiveIMLE
 from osan.selection.random import Fixed, Random
 from osan.selection.relaxed import SIMPLE, StraightThrough
 from osan.selection.score import ScoreFunction
+from osan.selection.sparsemap import SparseMAP
 
 ESTIMATORS: dict[str, type[Estimator]] = {
     "imle": IMLE,
     "adaptive-imle": AdaptiveIMLE,
     "simple": SIMPLE,
     "straight-through": StraightThrough,
+    "sparsemap": SparseMAP,
     "score-function": ScoreFunction,
     "random": Random,
     "fixed": Fixed,

@@ -182,7 +182,7 @@ class Selection(nn.Module):
             scaled = self._scaled(problem, used[-1], single=True)
             return self._draw(problem, scaled, free, noise, randomness.of_channel(number))
 
-        draw = draw_in_sequence(subset, count, step, self._allowed(problem, randomness, count))
+        draw = draw_in_sequence(subset, count, step, randomness, self._allowed(problem, randomness, count))
         return Selected(ground.spread(draw.choice), problem, draw.log_prob, tuple(used))
 
     def _allowed(self, problem: Problem, randomness: Randomness, count: int) -> Tensor | None:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from osan import devices
 from osan.bags.choice import inclusion
-from osan.selection.estimator import Draw
+from osan.selection.estimator import Draw, tie_of
 from osan.selection.randomness import BAR, Randomness
 from osan.selection.topk import SubsetProblem, ranks
 
@@ -18,7 +18,9 @@ from osan.selection.topk import SubsetProblem, ranks
 Step = Callable[[int, Tensor | None, Tensor], Draw]
 
 
-def draw_in_sequence(problem: SubsetProblem, count: int, draw: Step, allowed: Tensor | None = None) -> Draw:
+def draw_in_sequence(
+    problem: SubsetProblem, count: int, draw: Step, randomness: Randomness, allowed: Tensor | None = None
+) -> Draw:
     r"""Draw subgraphs one after another, each among the elements that the earlier ones left alone.
 
     .. math:: p(z_1, \dots, z_m) = \prod_{t=1}^m p(z_t \mid z_1, \dots, z_{t-1})
@@ -35,6 +37,8 @@ def draw_in_sequence(problem: SubsetProblem, count: int, draw: Step, allowed: Te
         The number m of subgraphs.
     draw
         Draws one of them.
+    randomness
+        Says which of equally soft elements count as taken.
     allowed
         Elements to choose from, shape ``[elements]``, in each graph at least as many as one subgraph needs;
         by default all.
@@ -59,7 +63,8 @@ def draw_in_sequence(problem: SubsetProblem, count: int, draw: Step, allowed: Te
         drawn = draw(step, free, touched)
         draws.append(drawn)
         # By size, so that a soft choice takes as many elements as a hard one.
-        hard = problem.solve(drawn.choice.detach(), torch.zeros_like(drawn.choice)).squeeze(1) != 0
+        soft = drawn.choice.detach()
+        hard = problem.solve(soft, tie_of(problem, soft, randomness.of_channel(step))).squeeze(1) != 0
         taken = taken | (~hard if problem.deletes else hard)
         part = inclusion(drawn.choice)
         touched = torch.cat([touched.to(part.dtype), 1 - part if problem.deletes else part], dim=1)

@@ -36,6 +36,7 @@ from osan.selection import (
     Random,
     ScoreFunction,
     Selection,
+    SparseMAP,
     StraightThrough,
 )
 
@@ -44,6 +45,7 @@ POLICY = f"select {CHOSEN} elements"
 WAYS: dict[str, Callable[[], Estimator]] = {
     "random": Random,
     "straight-through": StraightThrough,
+    "sparsemap": SparseMAP,
     "simple": SIMPLE,
     "score-function": ScoreFunction,
     "imle-1": lambda: IMLE(lam=1.0),

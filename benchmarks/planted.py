@@ -24,12 +24,13 @@ from torch_geometric.nn import GIN
 from osan.bags import whole_graphs
 from osan.data.generated.planted import planted_motif
 from osan.nn import Constant, DataDrivenOSAN, FixedBags, Numerical, Upstream, osan
-from osan.selection import IMLE, SIMPLE, Estimator, Random, ScoreFunction, StraightThrough
+from osan.selection import IMLE, SIMPLE, Estimator, Random, ScoreFunction, SparseMAP, StraightThrough
 
 WAYS: dict[str, Estimator | None] = {
     "plain": None,
     "random": Random(),
     "straight-through": StraightThrough(),
+    "sparsemap": SparseMAP(),
     "simple": SIMPLE(),
     "imle": IMLE(lam=2.0, samples=2),
     "score-function": ScoreFunction(),

@@ -6,7 +6,8 @@ RUN is the folder of a finished run with a policy "mark 1 vertex x m distinct"; 
 trained on ogbg-molesol for 20 epochs. On the validation split, the network gets other marks than those that
 it was trained with: its own choice without noise, its own choice with the noise of training, random marks,
 the most central and the least central vertices. Prints the score of single predictions and of the mean of
-five, how far predictions of one graph differ, and what a choice that knew the target would reach.
+five, how far predictions of one graph differ, and what a choice that knew the target would reach. If its own
+marks are soft, it prints how soft they are, and adds a line for them: all others are hard.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from osan.data import FlatLoader
+from osan.data import FlatDataset, FlatLoader
 from osan.experiments import settings_named
 from osan.nn import CentralityWeigher, DataDrivenOSAN
-from osan.selection import StraightThrough, make_noise
+from osan.selection import SparseMAP, StraightThrough, make_noise
 from osan.training import load_model, train
 from osan.training.evaluation import evaluating
 from osan.training.scores import score
@@ -47,6 +48,20 @@ def sampled(learner, graphs, noise: str, samples: int) -> Tensor:  # type: ignor
     return each if scale is None else each * scale.std + scale.mean
 
 
+def softness(model: DataDrivenOSAN, graphs: FlatDataset) -> tuple[float, float]:
+    """How many vertices have a part of a mark, and how large the largest part is, on average."""
+    parts, largest = [], []
+    for batch in FlatLoader(graphs, 200):
+        _, (drawn,) = model.draw(batch, 1)
+        ground = drawn.problem.ground
+        parts.append(ground.sum_per_graph((drawn.choice != 0).double()))
+        top = torch.zeros(ground.num_graphs, drawn.choice.size(1))
+        largest.append(
+            top.scatter_reduce(0, ground.graph[:, None].expand_as(drawn.choice), drawn.choice, "amax")
+        )
+    return float(torch.cat(parts).mean()), float(torch.cat(largest).mean())
+
+
 def main() -> None:
     """Load a run and score it with other marks."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,10 +85,16 @@ def main() -> None:
     if model.learns and own is not None:
         ways = [("own choice", own, "none"), ("own choice, with noise", own, "gumbel"), *ways]
     print(f"{settings.name}, validation {info.metric}")
+    trained_with = model.selection.estimator
+    if isinstance(trained_with, SparseMAP):
+        parts, largest = softness(model, graphs)
+        print(f"a mark has {parts:.2f} parts, the largest of which is {largest:.2f}, on average")
+        ways = [("own choice, soft", own, "none"), *ways]
     print(f"{'':24}{'single':>9}{'mean of 5':>11}{'mean of ' + str(given.samples):>12}")
-    model.selection.estimator = StraightThrough()  # random marks would not look at weights
     for name, weigher, noise in ways:
         model.upstream = weigher
+        # Random marks would not look at weights.
+        model.selection.estimator = trained_with if name == "own choice, soft" else StraightThrough()
         each = sampled(learner, graphs, noise, given.samples)
 
         def reached(prediction: Tensor) -> float:

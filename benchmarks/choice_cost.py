@@ -4,8 +4,8 @@
     python benchmarks/choice_cost.py --csv > results/cost.csv
 
 One batch of 128 graphs of ZINC without encodings. For the whole graph and T = 1, 2, 4, 8 and all marks beside
-it, random, central and learned: processor time of a training step and of a prediction
-in one pass, least of several, the sides taking turns; and how much memory ten training steps take on top of
+it, random, central, learned, and learned and soft: processor time of a training step and of a prediction in
+one pass, least of several, the sides taking turns; and how much memory ten training steps take on top of
 the libraries, the data and the model, in a process of their own (Linux). Needs OSAN_DATA.
 """
 
@@ -29,7 +29,12 @@ from osan.training.tasks import TaskInfo, load_task
 
 GRAPHS = 128
 COUNTS = ("1", "2", "4", "8", "all")
-METHODS = {"random": "random", "central": "centrality", "learned": "prior-straight-through"}
+METHODS = {
+    "random": "random",
+    "central": "centrality",
+    "learned": "prior-straight-through",
+    "soft learned": "prior-sparsemap",
+}
 COLUMNS = ("way", "marks", "training_ms", "prediction_ms", "memory_mb")
 
 

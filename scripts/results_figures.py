@@ -36,6 +36,7 @@ WAYS = (
     ("random marks", f"random/{MARKS}", "#7570b3"),
     ("central marks", f"centrality/{MARKS}", "#1b9e77"),
     ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02"),
+    ("soft learned marks", f"prior-sparsemap/{MARKS}", "#c2185b"),
 )
 ESTIMATORS = (
     ("straight-through", "#d95f02"),

@@ -87,20 +87,22 @@ def _forward(out, h, scale, shift, least, first, last):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _remember(running_mean, running_variance, mean, variance, copies, share):  # type: ignore[no-untyped-def]
+def _remember(running_mean, running_variance, mean, variance, left_out, copies, share):  # type: ignore[no-untyped-def]
     for j in range(mean.shape[0]):
-        running_mean[j] += share * (mean[j] - running_mean[j])
+        whole = mean[j] + left_out[j] if left_out.shape[0] else mean[j]
+        running_mean[j] += share * (whole - running_mean[j])
         running_variance[j] += share * (variance[j] * (copies / (copies - 1)) - running_variance[j])
 
 
 @parallel
 def forward(  # type: ignore[no-untyped-def]
-    out, h, weight, bias, count, eps, least, parts, running_mean, running_variance, batches, share
+    out, h, weight, bias, count, eps, least, parts, running_mean, running_variance, batches, share, left_out
 ):
     """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies.
 
     Running statistics, unless they are empty, move towards those of the batch, with the variance of a sample;
-    the number of batches grows by one.
+    the number of batches grows by one. ``left_out`` is what was not added to the rows, since the mean would take
+    it away again, but belongs to the mean; it may be empty.
     """
     rows, width = h.shape
     mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
@@ -114,7 +116,7 @@ def forward(  # type: ignore[no-untyped-def]
         first, last = _part(np.int64(part), parts, rows, 1)
         _forward(out, h, scale, shift, least, first, last)
     if running_mean.shape[0] and copies[0] >= 2:
-        _remember(running_mean, running_variance, mean, variance, copies[0], share)
+        _remember(running_mean, running_variance, mean, variance, left_out, copies[0], share)
         batches[()] += 1
     return mean, variance, copies[0]
 

@@ -183,10 +183,10 @@ def normalize(
     return out, (scale, shift, mean, variance, setting.counts, copies, norm.eps, least)
 
 
-def normalize_back(gradient: Tensor, y: Tensor, rest: Any) -> Any:
-    """The gradients of the rows, of the weight and of the bias."""
-    out, use = torch.empty_like(y), 1 if y.numel() < SMALL else threads()
-    given = (out.numpy(), gradient.numpy(), y.numpy(), *rest, use)
+def normalize_back(gradient: Tensor, y: Tensor, rest: Any, overwrite: bool = False) -> Any:
+    """The gradients of the rows, of the weight and of the bias; the rows may overwrite the gradient."""
+    out, use = gradient if overwrite else torch.empty_like(y), 1 if y.numel() < SMALL else threads()
+    given = (out.numpy(), None if overwrite else gradient.numpy(), y.numpy(), *rest, use)
     to_weight, to_bias = norm_kernels.backward(*given, use=use)
     return out, torch.from_numpy(to_weight), torch.from_numpy(to_bias)
 
@@ -297,7 +297,7 @@ class _Fused(torch.autograd.Function):
             return None, *differentiable_gradients(partial(composed, setting=setting), inputs, gradient)
         w1, w2 = parameters[0], parameters[4]
         to_y2, to_s2, to_t2 = normalize_back(gradient.contiguous(), y2, ctx.second)
-        to_y1, to_s1, to_t1 = normalize_back(to_y2.mm(w2), y1, ctx.first)
+        to_y1, to_s1, to_t1 = normalize_back(to_y2.mm(w2), y1, ctx.first, overwrite=True)
         rest = (setting.blocks, ctx.own, feature, setting.index, weight)
         wanted = {"of_feature": needs[1], "of_weight": needs[2]}
         to_h: Tensor | None

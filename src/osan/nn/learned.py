@@ -199,12 +199,12 @@ class _Learned(torch.autograd.Function):
             return None, None, None, *again
         w1, w2 = parameters[0], parameters[4]
 
-        def back(gradient: Tensor, y: Tensor, rest: Any) -> Any:
+        def back(gradient: Tensor, y: Tensor, rest: Any, overwrite: bool = False) -> Any:
             rest = (*rest[:4], copies.counts, *rest[5:])
-            return normalize_back(gradient, y.index_select(0, of), rest)
+            return normalize_back(gradient, y.index_select(0, of), rest, overwrite)
 
         to_y2, to_s2, to_t2 = back(gradient.contiguous(), y2, ctx.two)
-        to_y1, to_s1, to_t1 = back(to_y2.mm(w2), y1, ctx.one)
+        to_y1, to_s1, to_t1 = back(to_y2.mm(w2), y1, ctx.one, overwrite=True)
         to_sum = to_y1.mm(w1)
         wanted = {"of_feature": needs[1], "of_weight": needs[2]}
         rest = (copies.blocks, ctx.own, feature, copies.index, weight)

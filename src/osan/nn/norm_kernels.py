@@ -159,7 +159,7 @@ def _backward(out, gradient, h, scale, shift, mean, count, constant, slope, leas
     for i in range(first, last):
         c = h.dtype.type(count[i])
         for j in range(h.shape[1]):
-            x, g = h[i, j], gradient[i, j]
+            x, g = h[i, j], out[i, j] if gradient is None else gradient[i, j]
             g = g if x * scale[j] + shift[j] > least else zero
             common = c * (constant[j] + slope[j] * (x - mean[j]))
             out[i, j] = scale[j] * (g - common)
@@ -167,14 +167,18 @@ def _backward(out, gradient, h, scale, shift, mean, count, constant, slope, leas
 
 @parallel
 def backward(out, gradient, h, weight, bias, mean, variance, count, copies, eps, least, parts):  # type: ignore[no-untyped-def]
-    """The gradient of the rows into ``out``; those of weight and bias are returned."""
+    """The gradient of the rows into ``out``; those of weight and bias are returned.
+
+    ``gradient`` is that of the result; ``None`` if ``out`` holds it, and is to be overwritten.
+    """
     scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
     rows, width = h.shape
     least = h.dtype.type(least)
     total, centered = np.empty(width), np.empty(width)
     for part in prange(parts):
         low, high = _part(np.int64(part), parts, width, COLUMNS)
-        _sums(gradient, h, scale, shift, mean, least, low, high, total, centered)
+        given = out if gradient is None else gradient
+        _sums(given, h, scale, shift, mean, least, low, high, total, centered)
     constant = (total / copies).astype(h.dtype)
     slope = (centered * inverse * inverse / copies).astype(h.dtype)
     for part in prange(parts):

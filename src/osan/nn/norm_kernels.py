@@ -101,8 +101,8 @@ def forward(  # type: ignore[no-untyped-def]
     """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies.
 
     Running statistics, unless they are empty, move towards those of the batch, with the variance of a sample;
-    the number of batches grows by one. ``left_out`` is what was not added to the rows, since the mean would take
-    it away again, but belongs to the mean; it may be empty.
+    the number of batches grows by one. ``left_out`` was not added to the rows, since the mean would take it
+    away again, but belongs to the running mean; it may be empty.
     """
     rows, width = h.shape
     mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)

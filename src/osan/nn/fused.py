@@ -42,8 +42,8 @@ class Setting:
     ----------
     view, blocks, index
         The view, its edges in blocks, and the row of the features for each edge.
-    counts, whole
-        How many copies each row stands for, and whether no row stands for none.
+    counts
+        How many copies each row stands for.
     norms
         The two batch norms.
     last
@@ -59,7 +59,6 @@ class Setting:
     norms: Sequence[BagBatchNorm]
     last: bool
     early: bool
-    whole: bool = False
 
 
 class Parts(NamedTuple):
@@ -99,8 +98,7 @@ def fused(layer: Any, h: Tensor, view: View, edges: EdgeRows | None) -> Tensor |
         return None
     early = edges is None and view.row is not None and len(h) < view.num_rows
     last, index = layer.activation is not None, None if edges is None else edges.index
-    whole = rows == view.num_rows
-    setting = Setting(view, view.blocks(len(h)), index, counts, parts.norms, last, early, whole)
+    setting = Setting(view, view.blocks(len(h)), index, counts, parts.norms, last, early)
     given = (
         h,
         None if edges is None else edges.rows,
@@ -169,27 +167,28 @@ def _tracking(norm: Any, training: bool) -> bool:
     return norm.training == training and norm.affine and norm.track_running_stats
 
 
-def normalize(setting: Setting, which: int, y: Tensor, weight: Tensor, bias: Tensor) -> tuple[Tensor, Any]:
-    """The normalized rows, and what their gradient needs."""
+def normalize(
+    setting: Setting, which: int, y: Tensor, weight: Tensor, bias: Tensor, left_out: Tensor
+) -> tuple[Tensor, Any]:
+    """The normalized rows, and what their gradient needs.
+
+    ``left_out`` is the bias of the linear map before the norm. The mean takes it away again, so it is not
+    added to the rows, only to the running mean.
+    """
     norm, active = setting.norms[which], which == 0 or setting.last
     out, use = torch.empty_like(y), 1 if y.numel() < SMALL else threads()
     least, scale, shift = 0.0 if active else -np.inf, weight.detach().numpy(), bias.detach().numpy()
     given = (out.numpy(), y.numpy(), scale, shift, setting.counts, least, use)
-    mean, variance, copies = normalize_arrays(norm, *given)
+    mean, variance, copies = normalize_arrays(norm, *given, left_out.detach().numpy())
     return out, (scale, shift, mean, variance, setting.counts, copies, norm.eps, least)
 
 
-def normalize_back(gradient: Tensor, y: Tensor, rest: Any) -> Any:
-    """The gradients of the rows, of the weight and of the bias."""
-    out, use = torch.empty_like(y), 1 if y.numel() < SMALL else threads()
-    given = (out.numpy(), gradient.numpy(), y.numpy(), *rest, use)
+def normalize_back(gradient: Tensor, y: Tensor, rest: Any, overwrite: bool = False) -> Any:
+    """The gradients of the rows, of the weight and of the bias; the rows may overwrite the gradient."""
+    out, use = gradient if overwrite else torch.empty_like(y), 1 if y.numel() < SMALL else threads()
+    given = (out.numpy(), None if overwrite else gradient.numpy(), y.numpy(), *rest, use)
     to_weight, to_bias = norm_kernels.backward(*given, use=use)
     return out, torch.from_numpy(to_weight), torch.from_numpy(to_bias)
-
-
-def before_norm(setting: Setting, to_y: Tensor) -> Tensor:
-    """The gradient of a bias that a norm follows; 0 if all rows count, since the mean takes the bias away."""
-    return to_y.new_zeros(to_y.size(1)) if setting.whole else to_y.sum(0)
 
 
 def mapped(
@@ -199,14 +198,12 @@ def mapped(
     weight: Tensor | None,
     own: float,
     w: Tensor,
-    b: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
-    """The sum of messages and the first linear map: its input, and its result."""
+    """The sum of messages and the first linear map without its bias: its input, and its result."""
     if setting.early:
-        out = summed(linear(h, w), setting.blocks, own, None, None, weight)
-        return h, out if b is None else out.add_(b)
+        return h, summed(linear(h, w), setting.blocks, own, None, None, weight)
     given = summed(h, setting.blocks, own, feature, setting.index, weight)
-    return given, linear(given, w, b)
+    return given, linear(given, w)
 
 
 def _evaluated(
@@ -283,10 +280,10 @@ class _Fused(torch.autograd.Function):
     ) -> Tensor:
         w1, b1, s1, t1, w2, b2, s2, t2 = parameters
         h, own = h.contiguous(), 1 + eps.item()
-        given, y1 = mapped(setting, h, feature, weight, own, w1, b1)
-        z1, ctx.first = normalize(setting, 0, y1, s1, t1)
-        y2 = linear(z1, w2, b2)
-        out, ctx.second = normalize(setting, 1, y2, s2, t2)
+        given, y1 = mapped(setting, h, feature, weight, own, w1)
+        z1, ctx.first = normalize(setting, 0, y1, s1, t1, b1)
+        y2 = linear(z1, w2)
+        out, ctx.second = normalize(setting, 1, y2, s2, t2, b2)
         ctx.setting, ctx.own = setting, own
         ctx.save_for_backward(h, feature, weight, eps, *parameters, given, y1, z1, y2)
         return out
@@ -300,7 +297,7 @@ class _Fused(torch.autograd.Function):
             return None, *differentiable_gradients(partial(composed, setting=setting), inputs, gradient)
         w1, w2 = parameters[0], parameters[4]
         to_y2, to_s2, to_t2 = normalize_back(gradient.contiguous(), y2, ctx.second)
-        to_y1, to_s1, to_t1 = normalize_back(to_y2.mm(w2), y1, ctx.first)
+        to_y1, to_s1, to_t1 = normalize_back(to_y2.mm(w2), y1, ctx.first, overwrite=True)
         rest = (setting.blocks, ctx.own, feature, setting.index, weight)
         wanted = {"of_feature": needs[1], "of_weight": needs[2]}
         to_h: Tensor | None
@@ -315,6 +312,7 @@ class _Fused(torch.autograd.Function):
             to_h, to_feature, to_weight = gradients(to_sum, h, *rest, **wanted)
             to_eps = own_gradient(to_sum, h, setting.view.row).view(eps.shape) if needs[3] else None
             to_w1 = to_y1.t().mm(given)
-        first = (to_w1, before_norm(setting, to_y1), to_s1, to_t1)
-        second = (to_y2.t().mm(z1), before_norm(setting, to_y2), to_s2, to_t2)
+        # The biases have no effect: the means take them away.
+        first = (to_w1, torch.zeros_like(to_t1), to_s1, to_t1)
+        second = (to_y2.t().mm(z1), torch.zeros_like(to_t2), to_s2, to_t2)
         return None, to_h, to_feature, to_weight, to_eps, *first, *second

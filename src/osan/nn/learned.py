@@ -181,10 +181,10 @@ class _Learned(torch.autograd.Function):
     ) -> Tensor:
         w1, b1, s1, t1, w2, b2, s2, t2 = parameters
         h, own = h.contiguous(), 1 + eps.item()
-        given, y1 = mapped(inner, h.index_select(0, classes.first), feature, None, own, w1, b1)
-        z1, ctx.one = normalize(inner, 0, y1, s1, t1)
-        y2 = linear(z1, w2, b2)
-        out, ctx.two = normalize(inner, 1, y2, s2, t2)
+        given, y1 = mapped(inner, h.index_select(0, classes.first), feature, None, own, w1)
+        z1, ctx.one = normalize(inner, 0, y1, s1, t1, b1)
+        y2 = linear(z1, w2)
+        out, ctx.two = normalize(inner, 1, y2, s2, t2, b2)
         ctx.inner, ctx.copies, ctx.of, ctx.own = inner, copies, classes.of, own
         ctx.save_for_backward(h, feature, weight, eps, *parameters, given, y1, z1, y2)
         return out.index_select(0, classes.of)
@@ -199,12 +199,12 @@ class _Learned(torch.autograd.Function):
             return None, None, None, *again
         w1, w2 = parameters[0], parameters[4]
 
-        def back(gradient: Tensor, y: Tensor, rest: Any) -> Any:
+        def back(gradient: Tensor, y: Tensor, rest: Any, overwrite: bool = False) -> Any:
             rest = (*rest[:4], copies.counts, *rest[5:])
-            return normalize_back(gradient, y.index_select(0, of), rest)
+            return normalize_back(gradient, y.index_select(0, of), rest, overwrite)
 
         to_y2, to_s2, to_t2 = back(gradient.contiguous(), y2, ctx.two)
-        to_y1, to_s1, to_t1 = back(to_y2.mm(w2), y1, ctx.one)
+        to_y1, to_s1, to_t1 = back(to_y2.mm(w2), y1, ctx.one, overwrite=True)
         to_sum = to_y1.mm(w1)
         wanted = {"of_feature": needs[1], "of_weight": needs[2]}
         rest = (copies.blocks, ctx.own, feature, copies.index, weight)
@@ -214,6 +214,6 @@ class _Learned(torch.autograd.Function):
         first = torch.zeros_like(y1).index_add_(0, of, to_y1)
         if inner.early:
             first = gradients(first, first.new_empty(len(given), w1.size(0)), inner.blocks, ctx.own)[0]
-        found = (first.t().mm(given), to_y1.sum(0), to_s1, to_t1)
-        found = (*found, second.t().mm(z1), to_y2.sum(0), to_s2, to_t2)
+        found = (first.t().mm(given), torch.zeros_like(to_t1), to_s1, to_t1)
+        found = (*found, second.t().mm(z1), torch.zeros_like(to_t2), to_s2, to_t2)
         return None, None, None, to_h, to_feature, to_weight, to_eps, *found

@@ -244,14 +244,16 @@ def _return(  # type: ignore[no-untyped-def]
     first,
     last,
     to_h,
-    to_feature,
+    parts,
     to_weight,
 ):
-    width = h.shape[1]
+    width, tables = h.shape[1], 0 if parts is None else parts.shape[0]
     zero = h.dtype.type(0)
     for i in range(first, last):
         e = order[i] if order.shape[0] else np.uint64(i)
         u, v = source[e], target[e]
+        # The table of the block of the sender; unsigned, since no number is negative.
+        part = np.uint64(u) * np.uint64(BLOCKS) // np.uint64(h.shape[0]) if tables > 1 else np.uint64(0)
         if feature is None:
             if weight is None:
                 for j in range(width):
@@ -268,15 +270,15 @@ def _return(  # type: ignore[no-untyped-def]
                 for j in range(width):
                     g = gradient[v, j] if h[u, j] + feature[f, j] > zero else zero
                     to_h[u, j] += g
-                    if to_feature is not None:
-                        to_feature[f, j] += g
+                    if parts is not None:
+                        parts[part, f, j] += g
             else:
                 w = weight[e]
                 for j in range(width):
                     g = w * gradient[v, j] if h[u, j] + feature[f, j] > zero else zero
                     to_h[u, j] += g
-                    if to_feature is not None:
-                        to_feature[f, j] += g
+                    if parts is not None:
+                        parts[part, f, j] += g
                 if to_weight is not None:
                     to_weight[e] = _dot(gradient, h, feature, u, v, f)
 
@@ -311,15 +313,9 @@ def backward(  # type: ignore[no-untyped-def]
         else:
             _scaled_back(to_h, gradient, own, row, row_order, row_begin, block)
         first, last = begin[block], begin[block + 1]
-        if parts is None:
-            _return(
-                gradient, h, source, target, feature, index, weight, order, first, last, to_h, None, to_weight
-            )
-        else:
-            part = parts[min(block, parts.shape[0] - 1)]
-            _return(
-                gradient, h, source, target, feature, index, weight, order, first, last, to_h, part, to_weight
-            )
+        _return(
+            gradient, h, source, target, feature, index, weight, order, first, last, to_h, parts, to_weight
+        )
     if parts is not None:
         for other in range(1, parts.shape[0]):
             parts[0] += parts[other]

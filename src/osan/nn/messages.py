@@ -95,13 +95,13 @@ def gradients(
     given = (_array(gradient), _array(h), blocks.source, blocks.target)
     parts, apart = None, False
     if of_feature and feature is not None:
-        # Few rows of features: one table per block, added up at the end. Many: one table, which one thread
-        # fills along the way, and several fill row by row in a pass of its own, in the same order.
+        # Few rows of features: one table per block of senders, added up at the end. Many: one table, which
+        # one thread fills along the way, and several fill row by row in a pass of its own, in the same order.
         few = len(feature) * kernels.REPEATS <= len(blocks.source)
         apart = not few and use > 1
         parts = torch.zeros(kernels.BLOCKS if few else 1, *feature.shape, dtype=h.dtype)
-    # One thread needs no blocks, unless they have tables of their own.
-    order, begin = kernels.undealt(len(blocks.source)) if use == 1 and parts is None else blocks.backward
+    # One thread needs no blocks.
+    order, begin = kernels.undealt(len(blocks.source)) if use == 1 else blocks.backward
     continued = kernels.undealt(len(blocks.row)) if use == 1 and blocks.row is not None else blocks.continued
     kernels.backward(
         *given,
@@ -119,7 +119,7 @@ def gradients(
     if parts is None or feature is None:
         return to_h, None, to_weight
     if apart:
-        edges = order if len(order) else np.arange(len(blocks.source), dtype=np.uint64)
+        edges = np.arange(len(blocks.source), dtype=np.uint64)
         grouped, first = kernels.sorted_by(edges, _array(index), len(feature))
         arrays = map(_array, (feature, weight))
         kernels.feature_gradients(*given, *arrays, grouped, first, parts[0].numpy(), use=use)

@@ -116,22 +116,32 @@ def counted_norms(module: Module, count: Tensor | None) -> Iterator[None]:
 
 
 def normalize_arrays(
-    norm: BatchNorm1d, out: Any, h: Any, weight: Any, bias: Any, counts: Any, least: float, use: int
+    norm: BatchNorm1d,
+    out: Any,
+    h: Any,
+    weight: Any,
+    bias: Any,
+    counts: Any,
+    least: float,
+    use: int,
+    left_out: Any = None,
 ) -> tuple[Any, Any, float]:
     """Normalize arrays in the compiled loop, which also updates the running statistics as PyTorch does.
 
-    Returns mean, variance and number of the copies.
+    ``left_out`` is a row that should have been added to all rows. Returns mean (without it), variance and
+    number of the copies.
     """
+    none = weight[:0]
     buffers = norm._buffers  # attributes of modules take a search
     before, spread = buffers["running_mean"], buffers["running_var"]
     number = buffers["num_batches_tracked"]
     given = (out, h, weight, bias, counts, norm.eps, least, use)
     if not norm.training or before is None or spread is None or number is None:
-        none = weight[:0]
-        found: tuple[Any, Any, float] = kernels.forward(*given, none, none, _NO_BATCHES, 0.0, use=use)
+        found: tuple[Any, Any, float] = kernels.forward(*given, none, none, _NO_BATCHES, 0.0, none, use=use)
         return found
     share = 1 / (float(number) + 1) if norm.momentum is None else norm.momentum
-    found = kernels.forward(*given, before.numpy(), spread.numpy(), number.numpy(), share, use=use)
+    running = (before.numpy(), spread.numpy(), number.numpy())
+    found = kernels.forward(*given, *running, share, none if left_out is None else left_out, use=use)
     torch.autograd.graph.increment_version((before, spread, number))
     return found
 

@@ -87,20 +87,22 @@ def _forward(out, h, scale, shift, least, first, last):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _remember(running_mean, running_variance, mean, variance, copies, share):  # type: ignore[no-untyped-def]
+def _remember(running_mean, running_variance, mean, variance, left_out, copies, share):  # type: ignore[no-untyped-def]
     for j in range(mean.shape[0]):
-        running_mean[j] += share * (mean[j] - running_mean[j])
+        whole = mean[j] + left_out[j] if left_out.shape[0] else mean[j]
+        running_mean[j] += share * (whole - running_mean[j])
         running_variance[j] += share * (variance[j] * (copies / (copies - 1)) - running_variance[j])
 
 
 @parallel
 def forward(  # type: ignore[no-untyped-def]
-    out, h, weight, bias, count, eps, least, parts, running_mean, running_variance, batches, share
+    out, h, weight, bias, count, eps, least, parts, running_mean, running_variance, batches, share, left_out
 ):
     """The normalized rows, at least ``least``, into ``out``; returns mean, variance and number of copies.
 
     Running statistics, unless they are empty, move towards those of the batch, with the variance of a sample;
-    the number of batches grows by one.
+    the number of batches grows by one. ``left_out`` was not added to the rows, since the mean would take it
+    away again, but belongs to the running mean; it may be empty.
     """
     rows, width = h.shape
     mean, variance = np.empty(width, h.dtype), np.empty(width, h.dtype)
@@ -114,7 +116,7 @@ def forward(  # type: ignore[no-untyped-def]
         first, last = _part(np.int64(part), parts, rows, 1)
         _forward(out, h, scale, shift, least, first, last)
     if running_mean.shape[0] and copies[0] >= 2:
-        _remember(running_mean, running_variance, mean, variance, copies[0], share)
+        _remember(running_mean, running_variance, mean, variance, left_out, copies[0], share)
         batches[()] += 1
     return mean, variance, copies[0]
 
@@ -157,7 +159,7 @@ def _backward(out, gradient, h, scale, shift, mean, count, constant, slope, leas
     for i in range(first, last):
         c = h.dtype.type(count[i])
         for j in range(h.shape[1]):
-            x, g = h[i, j], gradient[i, j]
+            x, g = h[i, j], out[i, j] if gradient is None else gradient[i, j]
             g = g if x * scale[j] + shift[j] > least else zero
             common = c * (constant[j] + slope[j] * (x - mean[j]))
             out[i, j] = scale[j] * (g - common)
@@ -165,14 +167,18 @@ def _backward(out, gradient, h, scale, shift, mean, count, constant, slope, leas
 
 @parallel
 def backward(out, gradient, h, weight, bias, mean, variance, count, copies, eps, least, parts):  # type: ignore[no-untyped-def]
-    """The gradient of the rows into ``out``; those of weight and bias are returned."""
+    """The gradient of the rows into ``out``; those of weight and bias are returned.
+
+    ``gradient`` is that of the result; ``None`` if ``out`` holds it, and is to be overwritten.
+    """
     scale, shift, inverse = _affine(weight, bias, mean, variance, eps)
     rows, width = h.shape
     least = h.dtype.type(least)
     total, centered = np.empty(width), np.empty(width)
     for part in prange(parts):
         low, high = _part(np.int64(part), parts, width, COLUMNS)
-        _sums(gradient, h, scale, shift, mean, least, low, high, total, centered)
+        given = out if gradient is None else gradient
+        _sums(given, h, scale, shift, mean, least, low, high, total, centered)
     constant = (total / copies).astype(h.dtype)
     slope = (centered * inverse * inverse / copies).astype(h.dtype)
     for part in prange(parts):

@@ -161,4 +161,5 @@ def test_norms_of_pytorch_inside_a_module_count_too():
     assert not torch.allclose(module(h)[kept], expected, atol=1e-3)
     module.eval()
     with counted_norms(module, kept):
-        assert torch.equal(module(h)[:1], module(h[:1]))
+        # Not bit by bit: a product of one row may be rounded in another way than one of twenty.
+        torch.testing.assert_close(module(h)[:1], module(h[:1]))

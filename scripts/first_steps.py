@@ -44,10 +44,11 @@ COLUMNS = ("key", "parameters", "sum", "absolute", "mixed", "loss1", "loss2")
 LARGE, SMALL_BATCH = "zinc/pna/", 16
 # The same draws give the same weights, up to the last digits of float64 sums and of vectorized logarithms.
 WEIGHTS = 1e-6
-# The same formulas give the same losses, up to the order of float32 sums. The optimizer and the next choice
-# can amplify such rounding: with two threads instead of one, the second loss of two rows in 29 (both ordered
-# subgraphs) changed by 1e-3 and 1e-4, the others not at all. So tables are computed with one thread.
-LOSSES = 1e-5
+# The same formulas give the same losses, up to the order of float32 sums. In its first step, Adam divides
+# each gradient by its own size, and so makes a step even of one that is only rounding: the second loss of 8
+# rows in 18 changed by 1e-5 to 2e-4 on a processor of another kind, and of two rows in 29 by up to 1e-3 with
+# two threads instead of one. So tables are computed with one thread, and the second loss may differ by more.
+LOSSES = {"loss1": 1e-5, "loss2": 1e-3}
 
 
 def all_settings() -> dict[str, Any]:
@@ -195,7 +196,7 @@ def differences(old: dict[str, str], new: dict[str, str]) -> list[str]:
     """What differs between two rows by more than rounding."""
     allowed = {"parameters": 0.0}
     allowed |= dict.fromkeys(("sum", "absolute", "mixed"), WEIGHTS * float(old["absolute"]))
-    allowed |= {name: LOSSES * abs(float(old[name])) for name in ("loss1", "loss2")}
+    allowed |= {name: share * abs(float(old[name])) for name, share in LOSSES.items()}
     return [
         f"{name}: expected {old[name]}, got {new[name]}"
         for name, most in allowed.items()

@@ -29,7 +29,8 @@ from osan.training.settings_files import parsed_changes, read_settings, write_se
         (
             {"selection": {"estimator": "imel"}},
             "selection.estimator: expected 'imle', 'adaptive-imle', 'simple', 'straight-through', "
-            "'score-function', 'random', 'fixed' or 'module:name', got 'imel'; did you mean 'imle'?",
+            "'sparsemap', 'score-function', 'random', 'fixed' or 'module:name', got 'imel'; "
+            "did you mean 'imle'?",
         ),
         ({"selection": {"auxiliary": "cosin"}}, "selection.auxiliary: expected 'none', 'cosine', "),
         ({"network": {"conv": "gyn"}}, "network.conv: expected 'gin', "),

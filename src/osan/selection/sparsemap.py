@@ -107,7 +107,7 @@ def _level(weights: Tensor, ground: GroundSet, size: Tensor) -> Tensor:
     first = count.cumsum(0) - count
 
     def before(values: Tensor) -> Tensor:
-        """The sum of the values of a group before each of its places, and the places themselves."""
+        """The sum of the values of a group before each of its places."""
         total = values.cumsum(0) - values
         return total - torch.where(count > 0, total[first.clamp(max=max(len(total) - 1, 0))], 0.0)[group]
 

@@ -5,13 +5,14 @@
 Each RUN is the folder of a finished run that marks single vertices; all have the same data, they differ in
 the seed. In the picture, the first molecules of the test split have their marked atoms in orange, the darker
 the more runs mark them. The table counts marked atoms with their neighbors over the first 200 molecules and
-all runs, beside the share that they have among all atoms.
+all runs, beside the share that they have among all atoms. Parts of soft marks count as parts, and the scale
+of the picture ends at the largest.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,21 +29,29 @@ from osan.report.palette import shade
 GRAPHS, DRAWN, COLUMNS, PANEL = 200, 6, 3, (300, 190)
 
 
-def marked(found: list[Effects], place: int) -> Counter[int]:
-    """How many runs mark each vertex of a graph."""
-    chosen = [{v for each in run.looked[place].subgraphs for v in each.elements} for run in found]
-    return Counter(v for some in chosen for v in some)
+def marked(found: list[Effects], place: int) -> dict[int, float]:
+    """How many runs mark each vertex of a graph; a vertex that shares soft marks counts by its largest part."""
+    total: dict[int, float] = defaultdict(float)
+    for run in found:
+        part: dict[int, float] = defaultdict(float)
+        for each in run.looked[place].subgraphs:
+            for v, value in zip(each.elements, each.parts, strict=True):
+                part[v] = max(part[v], value)
+        for v, value in part.items():
+            total[v] += value
+    return total
 
 
 def picture(found: list[Effects]) -> str:
     """The first molecules, with the vertices that each run marks."""
     molecules, lit = [], []
+    top = max(count for place in range(DRAWN) for count in marked(found, place).values())
     for place in range(DRAWN):
         molecule = to_rdkit(found[0].looked[place].graph)
         with suppress(Chem.KekulizeException):  # if it fails, aromatic bonds are drawn dashed
             Chem.Kekulize(molecule)
         molecules.append(molecule)
-        lit.append({v: shade(count / len(found)) for v, count in marked(found, place).items()})
+        lit.append({v: shade(count / top) for v, count in marked(found, place).items()})
     rows = -(-DRAWN // COLUMNS)
     drawer = rdMolDraw2D.MolDraw2DSVG(PANEL[0] * COLUMNS, PANEL[1] * rows, *PANEL)
     options = drawer.drawOptions()
@@ -61,7 +70,7 @@ def picture(found: list[Effects]) -> str:
 
 def table(found: list[Effects], most: int = 8) -> str:
     """The atoms that are marked most: their share of marks, of all atoms, and the molecules that have one."""
-    of_marks: Counter[str] = Counter()
+    of_marks: dict[str, float] = defaultdict(float)
     of_all: Counter[str] = Counter()
     graphs: Counter[str] = Counter()
     for place, one in enumerate(found[0].looked):
@@ -75,10 +84,10 @@ def table(found: list[Effects], most: int = 8) -> str:
         for v, count in counts.items():
             of_marks[names[v]] += count
         graphs.update({names[v] for v in counts})
-    marks, atoms = of_marks.total(), of_all.total()
+    marks, atoms = sum(of_marks.values()), of_all.total()
     rows = [
         [name, f"{count / marks:.1%}", f"{of_all[name] / atoms:.1%}", str(graphs[name])]
-        for name, count in of_marks.most_common(most)
+        for name, count in sorted(of_marks.items(), key=lambda item: -item[1])[:most]
     ]
     return markdown_table(["atom and neighbors", "of marks", "of atoms", "molecules"], rows)
 
@@ -92,6 +101,9 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     given = parser.parse_args()
     found = [effects(run, GRAPHS, samples=1, draws=0) for run in given.runs]
+    sizes = [[(one.graph.num_nodes, one.target) for one in run.looked] for run in found]
+    if any(each != sizes[0] for each in sizes):
+        parser.error("the runs have different test splits: give data.split a column instead of 'random'")
     write_bytes(given.out, picture(found).encode())
     print(table(found))
 

@@ -113,6 +113,25 @@ def on_molecules(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def soft_marks(tmp_path_factory) -> Path:
+    """The folder of a run whose marks are shared by several atoms."""
+    runs = tmp_path_factory.mktemp("soft")
+    settings = validated(
+        {
+            "name": "small/soft",
+            "data": {"dataset": _alkanes(runs), "targets": ["y"], "split": "random"},
+            "selection": {"policy": "mark 1 vertex x 2", "estimator": "sparsemap", "auxiliary": "none"},
+            "network": {"width": 8, "layers": 2},
+            "training": {"batch_size": 16, "epochs": 1},
+            "machine": {"accelerator": "cpu"},
+        }
+    )
+    folder = run_folder(runs, settings)
+    train(settings, folder, progress=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def ensemble(tmp_path_factory) -> Path:
     """The folder of an ensemble of three that marks two atoms, each a graph of its own."""
     runs = tmp_path_factory.mktemp("ensemble")

@@ -1,9 +1,12 @@
 """The effects of chosen subgraphs, and the page about them."""
 
+import re
+
 import pytest
 import torch
 from rdkit import Chem
 
+import osan
 from osan import bags
 from osan.cli.explain import explain as command
 from osan.errors import OsanError
@@ -72,6 +75,26 @@ def test_a_page_of_molecules(on_molecules, tmp_path, monkeypatch):
     assert all(Chem.MolFromSmarts(each.pattern).GetNumBonds() == 1 for each in listed)
     with pytest.raises(OsanError, match="a graph or --page, got neither"):
         command(on_molecules)
+
+
+def test_soft_choices_are_shown_in_parts(soft_marks, tmp_path):
+    found = effects(soft_marks, graphs=3, samples=1, draws=0)
+    assert found.soft
+    for one in found.looked:
+        for each in one.subgraphs:
+            assert len(each.elements) > 1
+            assert sum(each.parts) == pytest.approx(1)  # one mark
+    # Every part counts by itself: there are as many parts as marks.
+    listed = substructures(found)
+    assert sum(each.times for each in listed) == pytest.approx(2 * 3)
+    assert write_choice_page(soft_marks, tmp_path / "page.html", graphs=3, samples=1) == 3
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "paler if only a part of it is" in text
+    opacities = [float(part) for part in re.findall(r'fill-opacity="([0-9.]+)"', text)]
+    parts = [part for one in found.looked for each in one.subgraphs for part in each.parts if part < 1]
+    assert opacities == pytest.approx(parts, abs=0.006)
+    osan.open_run(soft_marks).report(tmp_path / "run.html")
+    assert "is orange, paler if only a part of it is." in (tmp_path / "run.html").read_text(encoding="utf-8")
 
 
 def test_the_page_sorts_and_lights_up(on_molecules, tmp_path):

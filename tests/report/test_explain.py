@@ -89,7 +89,7 @@ def test_large_molecules_are_drawn_in_seconds():
     """RDKit would place the atoms of this one for minutes."""
     start = time.process_time()
     graph = read_smiles(["C" * 3000])[0]
-    assert molecule_svg(graph, atoms=[0, 2999]).startswith("<svg")
+    assert molecule_svg(graph, atoms={0: 1.0, 2999: 0.5}).startswith("<svg")
     assert len(layout(nx.path_graph(1000))) == 1000
     assert time.process_time() - start < 20
 

@@ -244,7 +244,7 @@ def test_an_ensemble_has_a_page(ensemble, tmp_path):
     run = osan.open_run(ensemble)
     text = run.report(tmp_path / "page.html", worst=2).path.read_text()
     # What is chosen is that of all members.
-    assert "What is marked in any subgraph by at least half of the members is orange." in text
+    assert "What is marked in any subgraph is orange, paler if fewer members agree." in text
     assert "by the choice without noise of every member." in text
     assert f"its members reach {', '.join(f'{value:.4g}' for value in run.result.members)}." in text
     assert "Learning curves" in text

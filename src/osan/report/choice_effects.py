@@ -42,6 +42,8 @@ class SubgraphEffect:
         How much it changes on average if this subgraph is replaced by random ones.
     members
         How many members choose it.
+    parts
+        Which part of each element is chosen; all of it, 1, unless the choice is soft.
     """
 
     elements: tuple[int, ...]
@@ -49,6 +51,16 @@ class SubgraphEffect:
     without: float
     random: float
     members: int = 1
+    parts: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            object.__setattr__(self, "parts", (1.0,) * len(self.elements))
+
+    @property
+    def soft(self) -> bool:
+        """Whether some element is chosen in part only."""
+        return any(part < 1 for part in self.parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +113,11 @@ class Effects:
     looked: tuple[Looked, ...]
     members: int = 1
     classes: tuple[str, ...] = ()
+
+    @property
+    def soft(self) -> bool:
+        """Whether some vertex or edge is chosen in part only."""
+        return any(subgraph.soft for one in self.looked for subgraph in one.subgraphs)
 
     def of(self, numbers: Collection[int]) -> Effects:
         """The same of some graphs only, by their positions."""
@@ -232,6 +249,7 @@ def _shared(members: Sequence[Sequence[SubgraphEffect]]) -> tuple[SubgraphEffect
             fmean(one.without for one in same),
             fmean(one.random for one in same),
             sum(any(one.elements == elements for one in subgraphs) for subgraphs in members),
+            tuple(map(fmean, zip(*(one.parts for one in same), strict=True))),
         )
         for elements, same in found.items()
     ]
@@ -276,12 +294,14 @@ def _effects_in(learner: Learner, batch: Data, samples: int, draws: int) -> _Par
     records = []
     for g in range(batch.num_graphs):
         rows = part[graph_of_row == g]  # the rows of a graph follow each other
+        elements = [rows[:, i].nonzero().flatten() for i in range(count)]
         subgraphs = tuple(
             SubgraphEffect(
-                tuple(rows[:, i].nonzero().flatten().tolist()),
+                tuple(elements[i].tolist()),
                 float(alone[i][g]),
                 float(without[i][g]),
                 float(random[i][g]),
+                parts=tuple(rows[elements[i], i].tolist()),
             )
             for i in range(count)
         )

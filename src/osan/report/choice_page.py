@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from osan import __version__
 from osan.files import write_bytes
 from osan.report.choice_effects import Effects, Looked, effects
-from osan.report.chosen_parts import edges_of, molecule_of, smiles_parts, substructures
+from osan.report.chosen_parts import edge_parts, edges_of, molecule_of, smiles_parts, substructures
 from osan.report.drawing import layout
 from osan.report.frequencies import first_arcs
 from osan.report.templates import filled
@@ -56,6 +56,7 @@ def choice_page(found: Effects, most: int = 20) -> str:
         word=_WORDS[found.policy.operation],
         of_classes=found.of_classes,
         members=found.members,
+        soft=found.soft,
         rows=[_row(one, found) for one in found.looked],
         substructures=listed,
         top=max((each.times for each in listed), default=1),
@@ -70,7 +71,9 @@ def _row(one: Looked, found: Effects) -> dict[str, Any]:
     of_edges = found.policy.weighs_edges
     subgraphs = [
         {
-            "picture": picture(one.graph, place, molecule, each.elements, of_edges),
+            "picture": picture(
+                one.graph, place, molecule, dict(zip(each.elements, each.parts, strict=True)), of_edges
+            ),
             "atoms": " ".join(map(str, _atoms(one.graph, each.elements, of_edges))),
             "alone": each.alone,
             "without": each.without,
@@ -129,29 +132,30 @@ def _places(graph: Data, molecule: Any) -> np.ndarray[Any, np.dtype[np.float64]]
     return (points - (low + high) / 2) * min(scale, 40.0) + np.array(_SIZE) / 2
 
 
-def graph_picture(graph: Data, elements: Sequence[int], of_edges: bool) -> str:
+def graph_picture(graph: Data, parts: Mapping[int, float], of_edges: bool) -> str:
     """A graph that is no molecule with what is chosen in orange, as SVG."""
-    return picture(graph, _places(graph, None), None, elements, of_edges)
+    return picture(graph, _places(graph, None), None, parts, of_edges)
 
 
 def picture(
     graph: Data,
     place: np.ndarray[Any, np.dtype[np.float64]],
     molecule: Any,
-    elements: Sequence[int],
+    parts: Mapping[int, float],
     of_edges: bool,
 ) -> str:
-    """A graph with what is chosen in orange, as SVG; atoms have their element and a number to light up."""
-    chosen = set(edges_of(graph, elements)) if of_edges else set()
-    vertices = set() if of_edges else set(elements)
+    """A graph with what is chosen in orange, as SVG; atoms have their element and a number to light up.
+
+    ``parts`` has what is chosen, and which part of it; smaller parts are paler.
+    """
+    edges = edge_parts(graph, parts) if of_edges else {}
+    vertices = {} if of_edges else parts
     lines, dots = [], []
     for u, v in first_arcs(graph.edge_index):
         (x0, y0), (x1, y1) = place[u], place[v]
-        wide = (
-            _bond_width(molecule, u, v)
-            if (u, v) not in chosen
-            else 'stroke="#d55e00" stroke-width="6" stroke-linecap="round"'
-        )
+        wide = _bond_width(molecule, u, v)
+        if (u, v) in edges:
+            wide = f'stroke="#d55e00"{_pale("stroke", edges[u, v])} stroke-width="6" stroke-linecap="round"'
         lines.append(f'<line x1="{x0:.0f}" y1="{y0:.0f}" x2="{x1:.0f}" y2="{y1:.0f}" {wide}/>')
     for v, (x, y) in enumerate(place):
         symbol = str(v) if molecule is None else molecule.GetAtomWithIdx(v).GetSymbol()
@@ -159,13 +163,19 @@ def picture(
         fill = "#e69f00" if v in vertices else "var(--paper)" if shown else "currentColor"
         radius = 8 if v in vertices or shown else 2.5
         edge = ' stroke="currentColor"' if v in vertices or molecule is None else ""
+        part = vertices.get(v, 1.0)
+        spot = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="{radius}"'
+        # What is pale must not show the lines behind it.
+        behind = f'{spot} fill="var(--paper)"/>' if part < 1 else ""
         text = f'<text x="{x:.0f}" y="{y:.0f}" dy=".35em">{shown}</text>' if shown else ""
-        dots.append(
-            f'<g data-atom="{v}"><circle cx="{x:.0f}" cy="{y:.0f}" r="{radius}" fill="{fill}"{edge}/>'
-            f"{text}</g>"
-        )
+        dots.append(f'<g data-atom="{v}">{behind}{spot} fill="{fill}"{_pale("fill", part)}{edge}/>{text}</g>')
     width, height = _SIZE
     return f'<svg viewBox="0 0 {width} {height}" role="img">{"".join(lines)}{"".join(dots)}</svg>'
+
+
+def _pale(what: str, part: float) -> str:
+    """The opacity of a line or a circle for a part, as an attribute; all of it needs none."""
+    return "" if part >= 1 else f' {what}-opacity="{part:.2f}"'
 
 
 def _bond_width(molecule: Any, u: int, v: int) -> str:

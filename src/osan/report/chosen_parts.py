@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
-from statistics import fmean
 from typing import Any
 
 from torch_geometric.data import Data
 
-from osan.report.choice_effects import Effects
+from osan.report.choice_effects import Effects, SubgraphEffect
 from osan.report.frequencies import first_arcs
 from osan.report.molecule import is_molecule, to_rdkit
 
@@ -24,11 +24,11 @@ _ATOM = re.compile(r"\[[^\]]+\]|Br|Cl|[BCNOSPFIbcnosp*]")
 class Substructure:
     """A substructure that is chosen: how often, in how many graphs, and with what mean effect if left out.
 
-    For an ensemble, ``times`` counts every member that chooses it.
+    For an ensemble, ``times`` counts every member that chooses it. Parts of a soft choice count as parts.
     """
 
     pattern: str
-    times: int
+    times: float
     graphs: int
     effect: float
 
@@ -37,21 +37,37 @@ def substructures(found: Effects) -> list[Substructure]:
     """The chosen substructures, most frequent first.
 
     A single atom counts with its neighbors, several atoms or bonds as the fragment that they form. In graphs
-    that are not molecules a vertex counts by its degree, an edge by the degrees of its ends.
+    that are not molecules a vertex counts by its degree, an edge by the degrees of its ends. If several share
+    a soft choice, each counts by itself, and mean effects are weighted by its parts.
     """
-    times: dict[str, list[float]] = {}
+    times: dict[str, float] = defaultdict(float)
+    effect: dict[str, float] = defaultdict(float)
     graphs: dict[str, set[int]] = {}
     for one in found.looked:
         name = partial(
             pattern, one.graph, of_edges=found.policy.weighs_edges, molecule=molecule_of(one.graph)
         )
         for subgraph in one.subgraphs:
-            if subgraph.elements:
-                text = name(subgraph.elements)
-                times.setdefault(text, []).extend([subgraph.without] * subgraph.members)
+            for elements, part in _counted(subgraph):
+                text, count = name(elements), part * subgraph.members
+                times[text] += count
+                effect[text] += count * subgraph.without
                 graphs.setdefault(text, set()).add(one.number)
-    out = [Substructure(text, len(some), len(graphs[text]), fmean(some)) for text, some in times.items()]
+    out = [Substructure(text, n, len(graphs[text]), effect[text] / n) for text, n in times.items()]
     return sorted(out, key=lambda each: (-each.times, each.pattern))
+
+
+def _counted(subgraph: SubgraphEffect) -> list[tuple[tuple[int, ...], float]]:
+    """What counts as one, with its part: all that is chosen together, or each element of a soft choice.
+
+    >>> _counted(SubgraphEffect((0, 4), 0.0, 0.0, 0.0))
+    [((0, 4), 1.0)]
+    >>> _counted(SubgraphEffect((0, 4), 0.0, 0.0, 0.0, parts=(0.75, 0.25)))
+    [((0,), 0.75), ((4,), 0.25)]
+    """
+    if subgraph.soft:
+        return [((element,), part) for element, part in zip(subgraph.elements, subgraph.parts, strict=True)]
+    return [(subgraph.elements, 1.0)] if subgraph.elements else []
 
 
 def molecule_of(graph: Data) -> Any:
@@ -61,8 +77,16 @@ def molecule_of(graph: Data) -> Any:
 
 def edges_of(graph: Data, elements: Sequence[int]) -> list[tuple[int, int]]:
     """The edges behind rows of ``edge_index``, each once, smaller end first."""
-    ends = (sorted(graph.edge_index[:, row].tolist()) for row in elements)
-    return list(dict.fromkeys((u, v) for u, v in ends))
+    return list(edge_parts(graph, dict.fromkeys(elements, 1.0)))
+
+
+def edge_parts(graph: Data, parts: Mapping[int, float]) -> dict[tuple[int, int], float]:
+    """The parts of edges by those of rows of ``edge_index``, the larger one of the two; smaller end first."""
+    out: dict[tuple[int, int], float] = {}
+    for row, part in parts.items():
+        u, v = sorted(graph.edge_index[:, row].tolist())
+        out[u, v] = max(part, out.get((u, v), 0.0))
+    return out
 
 
 def pattern(graph: Data, elements: Sequence[int], *, of_edges: bool, molecule: Any) -> str:

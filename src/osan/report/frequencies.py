@@ -187,9 +187,12 @@ def members_agreement(choices: Sequence[Selected]) -> Tensor:
 
 
 def chosen_part(selected: Selected) -> Tensor:
-    """What is selected, marked or deleted, as booleans; shape ``[rows, m]``."""
+    """The part of each element that is selected, marked or deleted: 0 or 1, or between if it is soft.
+
+    Shape ``[rows, m]``.
+    """
     deletes = selected.problem.policy.operation == "delete"
-    return selected.choice == 0 if deletes else selected.choice != 0
+    return 1 - selected.choice if deletes else selected.choice
 
 
 def _settled_choice(learner: Learner, batch: Data) -> Selected:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from torch_geometric.data import Data
@@ -18,6 +19,7 @@ _CARD = (260, 190)
 # RDKit would place the atoms of larger molecules for minutes; theirs are on a grid.
 _MOST_PLACED = 1000
 _LIT = (0.92, 0.6, 0.2)
+_NOTHING: Mapping[Any, float] = MappingProxyType({})
 # Lists of ogb.utils.features: formal charges from -5, and four kinds of bonds.
 _LEAST_CHARGE = -5
 _BONDS = ("SINGLE", "DOUBLE", "TRIPLE", "AROMATIC")
@@ -89,12 +91,13 @@ def vertex_names(graph: Data) -> list[str]:
 
 def molecule_svg(
     graph: Data,
-    atoms: Collection[int] = (),
-    bonds: Collection[tuple[int, int]] = (),
+    atoms: Mapping[int, float] = _NOTHING,
+    bonds: Mapping[tuple[int, int], float] = _NOTHING,
     size: tuple[int, int] = _CARD,
 ) -> str:
     """A molecule as SVG without a header, in the color of the text around it; some atoms or bonds are orange.
 
+    ``atoms`` and ``bonds`` say which, and how strongly, from 0 to 1.
     Nothing in it comes from a file as text: the molecule is rebuilt from its features.
     """
     from rdkit import Chem
@@ -108,13 +111,13 @@ def molecule_svg(
     options.clearBackground, options.prepareMolsBeforeDrawing = False, False
     options.maxFontSize, options.fixedBondLength, options.highlightRadius = 16, 24.0, 0.42
     options.useBWAtomPalette()
-    lit = [molecule.GetBondBetweenAtoms(*ends).GetIdx() for ends in bonds]
+    lit = {molecule.GetBondBetweenAtoms(*ends).GetIdx(): (*_LIT, part) for ends, part in bonds.items()}
     drawer.DrawMolecule(
         molecule,
         highlightAtoms=list(atoms),
-        highlightBonds=lit,
-        highlightAtomColors=dict.fromkeys(atoms, _LIT),
-        highlightBondColors=dict.fromkeys(lit, _LIT),
+        highlightBonds=list(lit),
+        highlightAtomColors={atom: (*_LIT, part) for atom, part in atoms.items()},
+        highlightBondColors=lit,
     )
     drawer.FinishDrawing()
     text = str(drawer.GetDrawingText())

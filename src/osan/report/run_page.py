@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from osan.files import write_bytes
 from osan.report import run_figures as figures
 from osan.report.choice_effects import Looked, effects
 from osan.report.choice_page import graph_picture
-from osan.report.chosen_parts import Substructure, edges_of, molecule_of, substructures
+from osan.report.chosen_parts import Substructure, edge_parts, molecule_of, substructures
 from osan.report.command import command_of
 from osan.report.molecule import molecule_svg
 from osan.report.page import environments
@@ -100,7 +100,7 @@ def run_page(
         {"name": names[i] if len(names) > 1 else "", "figures": target_figures(scored, i)} for i in shown
     ]
     progress("the worst predictions")
-    cards, listed, problem = _cards(run, scored, worst, data)
+    cards, listed, soft, problem = _cards(run, scored, worst, data)
     policy = run.settings.selection.parsed
     many = info.kind == "multiclass" and info.num_targets > _LISTED
     return filled(
@@ -123,6 +123,7 @@ def run_page(
         coverage=[] if many else _coverage(scored),
         cards=cards,
         substructures=listed,
+        soft=soft,
         problem=problem,
         word=_WORDS[policy.operation] if policy else "",
         counted=_COUNTED,
@@ -236,20 +237,20 @@ def _coverage(scored: Scored) -> list[tuple[str, float, float]]:
 
 def _cards(
     run: Run, scored: Scored, count: int, data: Path | None
-) -> tuple[list[dict[str, Any]], list[Substructure], str]:
-    """The worst predictions, the substructures that are chosen, and why there are no pictures."""
+) -> tuple[list[dict[str, Any]], list[Substructure], bool, str]:
+    """The worst predictions, what is chosen, whether in parts, and why there are no pictures."""
     worst = scored.worst(count)
     looked: dict[int, Looked] = {}
     graphs: dict[int, Data] = {}
     listed: list[Substructure] = []
-    problem, of_edges = "", False
+    problem, of_edges, soft = "", False, False
     try:
         if run.settings.selection.parsed is not None and run.settings.selection.parsed.count != "all":
             some = range(min(_COUNTED, len(scored.y)))
             found = effects(run.folder, sorted({*worst, *some}), samples=1, draws=0, data=data)
             looked = {one.number: one for one in found.looked}
             graphs = {number: one.graph for number, one in looked.items()}
-            of_edges = found.policy.weighs_edges
+            of_edges, soft = found.policy.weighs_edges, found.soft
             listed = substructures(found.of(some))[:_LISTED]
         else:
             test = load_task(run.settings, data).test
@@ -270,7 +271,7 @@ def _cards(
         }
         for place in worst
     ]
-    return cards, listed, problem
+    return cards, listed, soft, problem
 
 
 def _facts(scored: Scored, place: int) -> dict[str, Any]:
@@ -309,11 +310,14 @@ def _smiles(run: Run, scored: Scored) -> dict[int, str]:
 
 
 def _picture(graph: Data, looked: Looked | None, of_edges: bool, members: int) -> str:
-    """A graph with what is chosen in any of its subgraphs, by at least half of the members of an ensemble."""
-    times = Counter(e for one in looked.subgraphs for e in one.elements * one.members) if looked else {}
-    elements = sorted(e for e, count in times.items() if 2 * count >= members)
+    """A graph with what is chosen in any of its subgraphs, paler by parts and by members."""
+    total: dict[int, float] = defaultdict(float)
+    for one in looked.subgraphs if looked else ():
+        for element, part in zip(one.elements, one.parts, strict=True):
+            total[element] += part * one.members
+    parts = {element: min(1.0, count / members) for element, count in sorted(total.items())}
     if molecule_of(graph) is None:
-        return graph_picture(graph, elements, of_edges)
+        return graph_picture(graph, parts, of_edges)
     if of_edges:
-        return molecule_svg(graph, bonds=edges_of(graph, elements))
-    return molecule_svg(graph, atoms=elements)
+        return molecule_svg(graph, bonds=edge_parts(graph, parts))
+    return molecule_svg(graph, atoms=parts)

@@ -30,7 +30,7 @@ GRAPHS, DRAWN, COLUMNS, PANEL = 200, 6, 3, (300, 190)
 
 
 def marked(found: list[Effects], place: int) -> dict[int, float]:
-    """How many runs mark each vertex of a graph; a vertex that shares soft marks counts by its largest part."""
+    """How many runs mark each vertex of a graph; of soft marks, its largest part counts."""
     total: dict[int, float] = defaultdict(float)
     for run in found:
         part: dict[int, float] = defaultdict(float)

@@ -10,7 +10,7 @@ import osan
 from osan import bags
 from osan.cli.explain import explain as command
 from osan.errors import OsanError
-from osan.report import effects, substructures, write_choice_page
+from osan.report import effects, explain, substructures, write_choice_page
 from osan.report.chosen_parts import pattern, smiles_parts
 from osan.training.evaluation import predict
 from osan.training.run import load_model
@@ -93,6 +93,13 @@ def test_soft_choices_are_shown_in_parts(soft_marks, tmp_path):
     opacities = [float(part) for part in re.findall(r'fill-opacity="([0-9.]+)"', text)]
     parts = [part for one in found.looked for each in one.subgraphs for part in each.parts if part < 1]
     assert opacities == pytest.approx(parts, abs=0.006)
+    told = explain(soft_marks, "0", samples=2)
+    assert told.soft
+    assert "how much marked (2 samples)" in told.caption
+    shown = torch.zeros(told.vertices.shape)
+    for i, each in enumerate(found.looked[0].subgraphs):
+        shown[list(each.elements), i] = torch.tensor(each.parts)
+    torch.testing.assert_close(told.vertices, shown)
     osan.open_run(soft_marks).report(tmp_path / "run.html")
     assert "is orange, paler if only a part of it is." in (tmp_path / "run.html").read_text(encoding="utf-8")
 

@@ -270,7 +270,7 @@ class DataDrivenOSAN(nn.Module):
             its mean over the m subgraphs as ``node_mask`` or ``edge_mask``, the share of samples in which any
             subgraph selects, marks or deletes it as ``touched``, and the ``weights``. For policies of
             vertices ``edge_mask`` is the share of subgraphs with both ends of an edge or, where vertices are
-            marked, with one of them.
+            marked, with one of them. ``soft`` says whether a choice has parts: they count as such.
         """
         weights, selected = self.draw(batch, samples)
         chosen = [inclusion(one.choice).to(weights.dtype) for one in selected]
@@ -287,6 +287,7 @@ class DataDrivenOSAN(nn.Module):
         touched = torch.stack([part.amax(1) for part in parts]).mean(0)
         explanation = Explanation(**kept, **masks, frequency=frequency, touched=touched, weights=weights)
         explanation.num_nodes = batch.num_nodes
+        explanation.soft = any(bool(((one > 0) & (one < 1)).any()) for one in chosen)
         return explanation
 
     def draw(self, batch: Data, samples: int) -> tuple[Tensor, tuple[Selected, ...]]:

@@ -86,7 +86,7 @@ def draw_graph(found: Frequencies, limit: int = 6) -> Any:
     scale = LinearSegmentedColormap.from_list("frequency", [shade(0.0), shade(1.0)])
     what = "edges" if found.edges is not None else "vertices"
     bar = ScalarMappable(Normalize(0.0, top), scale)
-    figure.colorbar(bar, ax=panels, shrink=0.7, label=f"how often {what} are {found.word}")
+    figure.colorbar(bar, ax=panels, shrink=0.7, label=f"{found.question} {what} are {found.word}")
     title(figure, f"{found.name}: {found.policy}", fontsize=11)
     return figure
 

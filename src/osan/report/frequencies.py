@@ -55,6 +55,8 @@ class Frequencies:
     agreement
         Of an ensemble: how far its members agree without noise, see :func:`members_agreement`; ``None`` for a
         single network, and if there is nothing to choose from.
+    soft
+        Whether choices have parts, which then count as such.
     """
 
     graph: Data
@@ -66,6 +68,7 @@ class Frequencies:
     samples: int
     members: int = 1
     agreement: float | None = None
+    soft: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -82,9 +85,14 @@ class Frequencies:
         return 1.0 if table is None or not table.numel() else float(table.max()) or 1.0
 
     @property
+    def question(self) -> str:
+        """What the numbers answer."""
+        return "how much" if self.soft else "how often"
+
+    @property
     def caption(self) -> str:
         """What is counted, in how many samples, and how far members agree."""
-        said = f"{self.name}: {self.policy}, how often {self.word} "
+        said = f"{self.name}: {self.policy}, {self.question} {self.word} "
         if self.members == 1:
             return said + f"({self.samples} samples)"
         agreed = "" if self.agreement is None else f", whose agreement is {self.agreement:.2f}"
@@ -171,6 +179,7 @@ def explain(folder: str | Path, which: str, samples: int = 100, data: Path | Non
         samples,
         len(members),
         agreed,
+        any(one.soft for one in found),
     )
 
 

@@ -1,6 +1,7 @@
 """Run folders written by hand, and one real training."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -93,59 +94,40 @@ def _alkanes(folder: Path) -> str:
     return str(table)
 
 
-@pytest.fixture(scope="session")
-def on_molecules(tmp_path_factory) -> Path:
-    """The folder of a run that deletes bonds of molecules from a table."""
-    runs = tmp_path_factory.mktemp("molecules")
+def _on_alkanes(runs: Path, name: str, selection: dict[str, Any], **more: Any) -> Path:
+    """The folder of a small run on a table of molecules."""
     settings = validated(
         {
-            "name": "small/bonds",
+            "name": name,
             "data": {"dataset": _alkanes(runs), "targets": ["y"]},
-            "selection": {"policy": "delete 1 edge x 2"},
+            "selection": selection,
             "network": {"width": 8, "layers": 2},
             "training": {"batch_size": 16, "epochs": 1},
             "machine": {"accelerator": "cpu"},
-        }
-    )
-    folder = run_folder(runs, settings)
-    train(settings, folder, progress=False)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def soft_marks(tmp_path_factory) -> Path:
-    """The folder of a run whose marks are shared by several atoms."""
-    runs = tmp_path_factory.mktemp("soft")
-    settings = validated(
-        {
-            "name": "small/soft",
-            "data": {"dataset": _alkanes(runs), "targets": ["y"], "split": "random"},
-            "selection": {"policy": "mark 1 vertex x 2", "estimator": "sparsemap", "auxiliary": "none"},
-            "network": {"width": 8, "layers": 2},
-            "training": {"batch_size": 16, "epochs": 1},
-            "machine": {"accelerator": "cpu"},
-        }
-    )
-    folder = run_folder(runs, settings)
-    train(settings, folder, progress=False)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def ensemble(tmp_path_factory) -> Path:
-    """The folder of an ensemble of three that marks two atoms, each a graph of its own."""
-    runs = tmp_path_factory.mktemp("ensemble")
-    settings = validated(
-        {
-            "name": "small/three",
-            "ensemble": 3,
-            "data": {"dataset": _alkanes(runs), "targets": ["y"]},
-            "selection": {"policy": "mark 1 vertex x 2", "samples": 2},
-            "network": {"width": 8, "layers": 2},
-            "training": {"batch_size": 16, "epochs": 1},
-            "machine": {"accelerator": "cpu"},
+            **more,
         }
     )
     folder = run_folder(runs, settings)
     train(settings, folder, progress=False, processes=1)
     return folder
+
+
+@pytest.fixture(scope="session")
+def on_molecules(tmp_path_factory) -> Path:
+    """The folder of a run that deletes bonds of molecules from a table."""
+    runs = tmp_path_factory.mktemp("molecules")
+    return _on_alkanes(runs, "small/bonds", {"policy": "delete 1 edge x 2"})
+
+
+@pytest.fixture(scope="session")
+def soft_marks(tmp_path_factory) -> Path:
+    """The folder of a run whose marks are shared by several atoms."""
+    chosen = {"policy": "mark 1 vertex x 2", "estimator": "sparsemap", "auxiliary": "none"}
+    return _on_alkanes(tmp_path_factory.mktemp("soft"), "small/soft", chosen)
+
+
+@pytest.fixture(scope="session")
+def ensemble(tmp_path_factory) -> Path:
+    """The folder of an ensemble of three that marks two atoms, each a graph of its own."""
+    chosen = {"policy": "mark 1 vertex x 2", "samples": 2}
+    return _on_alkanes(tmp_path_factory.mktemp("ensemble"), "small/three", chosen, ensemble=3)

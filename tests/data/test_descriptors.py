@@ -77,6 +77,15 @@ def test_columns_of_the_table(tmp_path):
     torch.testing.assert_close(batch.descriptors, train.tensors["descriptors"][train.ids], equal_nan=True)
 
 
+def test_one_molecule_under_two_conditions_is_two_rows(tmp_path):
+    table = tmp_path / "mols.csv"
+    table.write_text("smiles,pH,y\nCCO,2,1\nOCC,9,2\nCCO,9,3\nCCO, 2,1\nCCO,,4\nC,2,5\nCC,2,6\n")
+    task = load(table, targets=["y"], descriptors=["pH"])
+    assert task.lines == (2, 3, 6, 7, 8)
+    assert task.train.tensors["y"][:, 0].tolist() == [1, 2, 4, 5, 6]
+    assert load(table, targets=["y"], descriptors=["morgan:16"]).lines == (2, 7, 8)
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [

@@ -123,6 +123,25 @@ def test_bad_rows_are_listed_and_the_rest_is_used(tmp_path):
     assert os.listdir(tmp_path / "out") == ["rejected.csv"]
 
 
+def test_rows_of_one_molecule_add_targets_unless_they_contradict(tmp_path):
+    rows = [("CCO", "", 1, ""), ("CC", 0, "", ""), ("OCC", 0, 1, ""), ("CC", 0, "", ""), ("CC", 1, 0, 1)]
+    rows += [("OCC", "", "", 1), ("C(O)C", "", 0, 0), ("C", 1, 1, 1)]
+    path = write(tmp_path / "a.csv", rows, ("smiles", "a", "b", "c"))
+    task = load_table(path, targets=["a", "b", "c"], kind="binary", rejected=tmp_path / "bad.csv")
+    whole = every(task).y
+    assert whole[0].tolist() == [0, 1, 1]
+    assert whole[1, 0] == 0
+    assert whole[1, 1:].isnan().all()
+    with (tmp_path / "bad.csv").open(newline="") as stream:
+        assert [row["reason"] for row in csv.DictReader(stream)] == [
+            "duplicate of line 2, which gets its targets",
+            "duplicate of line 3",
+            "duplicate of line 3 with another target",
+            "duplicate of line 2, which gets its targets",
+            "duplicate of line 2 with another target",
+        ]
+
+
 def test_single_missing_targets_stay_missing_and_do_not_count(tmp_path):
     rows = [(s, i, "" if i % 3 else 10 * i) for i, s in enumerate(GOOD)]
     task = load_table(write(tmp_path / "a.csv", rows, ("smiles", "a", "b")), targets=["b", "a"], seed=1)

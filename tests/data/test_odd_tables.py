@@ -88,16 +88,18 @@ def test_odd_molecules_are_trained_on_and_predicted(tmp_path):
         "[CH3]",
         "O=[U]=O",
         "[Fe]",
+        "*CC*",
     ]
     more = ["C" * n + "O" for n in range(1, 11)]
-    table = {"smiles": [*odd, *more], "y": list(range(20))}
+    table = {"smiles": [*odd, *more], "y": list(range(21))}
     run = osan.train(table, runs=tmp_path, **SMALL, descriptors=[])
     values = run.predict(odd)["predicted_y"]
     assert values.map(math.isfinite).all()
     # The graph does not show an isotope (descriptors do, by its weight), and nothing is drawn in evaluation.
     assert values[4] == pytest.approx(values[1], abs=1e-5)
-    with pytest.warns(UserWarning, match="1 of 2 rows .*unknown atom"):
-        assert run.predict(["*C", "C"])["predicted_y"].map(math.isfinite).tolist() == [False, True]
+    with pytest.warns(UserWarning, match="2 of 4 rows .*row 2, empty SMILES"):
+        values = run.predict(["*C", None, "C", float("nan")])["predicted_y"]
+    assert values.map(math.isfinite).tolist() == [True, False, True, False]
     assert run.explain(peptide, samples=1).vertices.size(0) > 200
     assert "<svg" in run.report(worst=2).path.read_text()
 

@@ -58,6 +58,14 @@ def test_a_column_that_tells_the_target(place):
         line = told[row["line"]]
         name = next(key for key in line if key.startswith("predicted"))
         assert float(line[name]) == pytest.approx(float(row[name]), abs=1e-4)
+    # One molecule under two conditions has two predictions, the same as if each were alone in the table.
+    told = {}
+    for name, values in (("both", (2, 9, 2)), ("one", (2,)), ("other", (9,))):
+        (place / f"{name}.csv").write_text("\n".join(["smiles,pH", *(f"CCO,{value}" for value in values)]))
+        osan("predict", run, place / f"{name}.csv", "--out", place / "told.csv")
+        told[name] = [float(row["predicted_y"]) for row in csv.DictReader((place / "told.csv").open())]
+    assert told["both"] == pytest.approx([*told["one"], *told["other"], *told["one"]], abs=1e-5)
+    assert abs(told["one"][0] - told["other"][0]) > 0.5
     (place / "bare.csv").write_text("smiles\nCCO\n")
     with pytest.raises(OsanError, match="expected one column 'pH'"):
         osan("predict", run, place / "bare.csv", "--out", place / "bare_out.csv")

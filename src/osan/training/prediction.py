@@ -16,6 +16,7 @@ from osan.data.custom.graphs import describe, read_flat
 from osan.data.custom.molecules import described, read_molecules
 from osan.data.custom.rejected import Rejected
 from osan.data.formats.table import Table
+from osan.data.naming import table_columns
 from osan.errors import OsanError
 from osan.nn.encoders import OGB_ATOM_FEATURES, OGB_BOND_FEATURES
 from osan.shown import html_table
@@ -27,8 +28,6 @@ from osan.training.neighbors import Cell, Neighbors
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
 
-# OGB's number for an element that it does not know.
-_UNKNOWN_ATOM = OGB_ATOM_FEATURES[0] - 1
 # Rows that a notebook shows.
 _SHOWN = 10
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
@@ -123,7 +122,7 @@ def predict_table(
         texts = texts_of(table, smiles, places, model.settings.data.fragments)
         for place, cells in zip(places, neighbors.of(texts), strict=True):
             found[place] = [*found[place], *cells]
-    # A molecule that is in the table twice is predicted once and listed twice.
+    # What is in the table twice is predicted once and listed twice.
     found |= {place: found[first] for place, first in repeated.items()}
     return Predicted(table, columns, dict(sorted(found.items())), rejected)
 
@@ -136,8 +135,8 @@ def usable_molecules(
     Returns
     -------
     tuple
-        The rows of the table, and their graphs (``None`` if there are none); further rows with molecules that
-        occurred before, each with the row of the first; and the rejected rows.
+        The rows of the table, and their graphs (``None`` if there are none); further rows that are equal to
+        one before, each with that one; and the rejected rows.
 
     Raises
     ------
@@ -148,7 +147,8 @@ def usable_molecules(
     check_molecules(info)
     check_columns(smiles, info)
     none, fragments = torch.zeros(len(table.lines), 1), settings.data.fragments
-    molecules, places, bad = read_molecules(table, smiles, none, fragments)
+    beside = table_columns(settings.data.descriptors)
+    molecules, places, bad = read_molecules(table, smiles, none, fragments, beside)
     usable, rejected = [], [each for each in bad if each.duplicate_of is None]
     for graph, place in zip(molecules, places, strict=True):
         reason = _unusable(graph.x, settings, info)
@@ -257,8 +257,6 @@ def _words(features: Features | None) -> str:
 
 def _unusable(x: torch.Tensor, settings: Settings, info: TaskInfo) -> str:
     """Why a molecule cannot be predicted; empty if it can."""
-    if bool((x[:, 0] == _UNKNOWN_ATOM).any()):
-        return "unknown atom"
     if len(x) > most_vertices(settings, info):
         return f"more than the {info.num_ranks} atoms that the ordered model knows ranks for"
     return ""

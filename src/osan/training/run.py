@@ -13,7 +13,7 @@ from lightning.fabric.utilities.rank_zero import rank_zero_only
 from torch import nn
 
 from osan.data import Task
-from osan.data.custom.molecules import OTHER_TARGET
+from osan.data.custom.molecules import FURTHER_TARGET, OTHER_TARGET
 from osan.errors import OsanError, Unfinished, one_line
 from osan.locks import locked
 from osan.training import folder as files
@@ -269,7 +269,9 @@ def warn_of_rows(path: Path, task: Task) -> None:
     if not bad:
         return
     other = sum(each["reason"].endswith(OTHER_TARGET) for each in bad)
+    further = sum(each["reason"].endswith(FURTHER_TARGET) for each in bad)
     said = f" {other} repeat a molecule with another target." if other else ""
+    said += f" {further} repeat a molecule with targets that its first row lacks and gets." if further else ""
     warnings.warn(
         f"{task.name}: {len(bad)} of {len(bad) + len(task.lines)} rows are not used; first: line "
         f"{bad[0]['line']}, {bad[0]['reason']}.{said} All are in {path}",

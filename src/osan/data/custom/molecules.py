@@ -32,9 +32,11 @@ from osan.words import Fragments, Kind
 _WORDS = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 # With these begin cells that say between which values a measurement is.
 _LIMITS = ("<", ">", "~", "≤", "≥")
-# What to do about a column that a table does not have.
 # What the reason of a rejected row ends with if the same molecule has another target elsewhere.
 OTHER_TARGET = " with another target"
+# And with this if it has targets that were missing there.
+FURTHER_TARGET = ", which gets its targets"
+# What to do about a column that a table does not have.
 _TARGET_HINT = "name the targets with --target (in Python, targets=...)"
 _SPLIT_HINT = (
     "a split is random, scaffold, kfold, time:COLUMN, a file, or a column that holds train, val and test"
@@ -110,7 +112,7 @@ def load_table(
     hints |= {**dict.fromkeys(columns, _TARGET_HINT), **dict.fromkeys(sources, SMILES_HINT)}
     table = read_table(path, [*wanted, *extra], hints=hints)
     y, classes = _targets(table, columns, kind)
-    molecules, rows, bad = read_molecules(table, sources, y, fragments)
+    molecules, rows, bad = read_molecules(table, sources, y, fragments, table_columns(descriptors))
     if rejected is not None:
         write_rejected(Path(rejected), bad)
     if not molecules:
@@ -186,19 +188,26 @@ def described(
 
 
 def read_molecules(
-    table: Table, smiles: str | Sequence[str], y: Tensor, fragments: Fragments = "keep"
+    table: Table,
+    smiles: str | Sequence[str],
+    y: Tensor,
+    fragments: Fragments = "keep",
+    beside: Sequence[str] = (),
 ) -> tuple[list[Data], list[int], list[Rejected]]:
     """The usable molecules of a table, their rows, and the rejected rows.
 
-    Two rows hold the same molecule if their canonical SMILES by RDKit agree, in every column; the first one
-    is kept.
+    Two rows are equal if their canonical SMILES by RDKit agree, in every column, and so do their cells in the
+    columns ``beside``, such as the pH of a measurement. The first one is kept, and gets the targets that it
+    lacks from those of the others that do not contradict it.
     """
     optional("ogb.utils.features", "molecules", "reading SMILES")
     molecules, rows, bad = [], [], []
     seen: dict[tuple[str, ...], int] = {}
     places = {line: row for row, line in enumerate(table.lines)}
     absent = missing(y).tolist()
+    y = y.clone()  # what the graphs hold are views of it
     cells = zip(*(table.columns[name] for name in smiles_columns(smiles)), strict=True)
+    conditions = [table.columns[name] for name in beside if name in table.columns]
     with MoleculeReader(fragments) as reader:
         for row, (line, texts) in enumerate(zip(table.lines, cells, strict=True)):
             first = None
@@ -207,18 +216,28 @@ def read_molecules(
             if not reason and absent[row]:
                 reason = "missing target"
             if not reason:
-                name = tuple(reader.canonical(molecule) for molecule, _ in found)
-                first = seen.setdefault(name, line)
+                names = [reader.canonical(molecule) for molecule, _ in found]
+                first = seen.setdefault((*names, *(column[row].strip() for column in conditions)), line)
                 if first == line:
                     target = y[row : row + 1]
                     molecules.append(joined([featurize(molecule, target) for molecule, _ in found]))
                     rows.append(row)
                     continue
                 reason = f"duplicate of line {first}"
-                if not torch.equal(y[row].nan_to_num(), y[places[first]].nan_to_num()):
-                    reason += OTHER_TARGET
+                reason += _join_targets(y[places[first]], y[row])
             bad.append(Rejected(line, ".".join(texts), reason, first))
     return molecules, rows, bad
+
+
+def _join_targets(kept: Tensor, other: Tensor) -> str:
+    """Fill in the targets that a row lacks from an equal one; what the reason to leave that out ends with."""
+    lacks, has = _unknown(kept), ~_unknown(other)
+    if bool((~lacks & has & (kept != other)).any()):
+        return OTHER_TARGET  # which of the two is right? the first one counts, whole
+    if not bool((lacks & has).any()):
+        return ""
+    kept.copy_(torch.where(lacks, other, kept))
+    return FURTHER_TARGET
 
 
 def read_smiles(texts: Sequence[str]) -> list[Data]:
@@ -316,8 +335,12 @@ def missing(y: Tensor) -> Tensor:
     >>> missing(torch.tensor([[1.0, torch.nan], [torch.nan, torch.nan]]))
     tensor([False,  True])
     """
-    absent = y.isnan() if y.is_floating_point() else y < 0
+    absent = _unknown(y)
     return absent.reshape(len(y), -1).all(1) if absent.numel() else torch.zeros(len(y), dtype=torch.bool)
+
+
+def _unknown(y: Tensor) -> Tensor:
+    return y.isnan() if y.is_floating_point() else y < 0
 
 
 def _targets(table: Table, columns: list[str], kind: Kind) -> tuple[Tensor, tuple[str, ...]]:

@@ -66,6 +66,18 @@ def test_several_classes_like_scikit_learn():
         assert float(score(*given, "multiclass", name)) == pytest.approx(value, abs=1e-6), name
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_class_predicted_is_no_correlation(classes):
+    """As scikit-learn says; torchmetrics has 0.6 for two classes."""
+    y = np.array([1, 1] + 22 * [0])
+    logits = torch.zeros(24, classes)
+    logits[:, 0] = 1
+    wanted = metrics.matthews_corrcoef(y, np.zeros(24))
+    assert float(score(logits, torch.tensor(y), "multiclass", "mcc")) == wanted == 0
+    if classes == 2:
+        assert float(score(-torch.ones(24, 1), torch.tensor(y)[:, None].float(), "binary", "mcc")) == wanted
+
+
 def test_what_cannot_be_computed():
     same = torch.ones(4, 1)
     for kind, name in (

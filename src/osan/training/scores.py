@@ -14,7 +14,6 @@ from torchmetrics.functional.classification import (
     binary_auroc,
     binary_average_precision,
     binary_calibration_error,
-    binary_matthews_corrcoef,
     multiclass_accuracy,
     multiclass_calibration_error,
     multiclass_matthews_corrcoef,
@@ -164,7 +163,18 @@ def _prauc(predicted: Tensor, target: Tensor) -> Tensor | None:
 def _mcc(predicted: Tensor, target: Tensor) -> Tensor | None:
     if bool(target.min() == target.max()):
         return None
-    return binary_matthews_corrcoef((predicted > 0).long(), target.long()).double()
+    return _matthews((predicted > 0).long(), target.long(), 2)
+
+
+def _matthews(predicted: Tensor, target: Tensor, classes: int) -> Tensor:
+    """Matthews' correlation; 0 if all predictions, or all targets, are one class.
+
+    scikit-learn says the same. torchmetrics puts small numbers for the 0 / 0 of two classes, which may be far
+    from 0: 0.6 for 24 predictions of class 0 with two graphs of class 1.
+    """
+    if bool((predicted == predicted[0]).all()) or bool((target == target[0]).all()):
+        return torch.zeros((), dtype=torch.double)
+    return multiclass_matthews_corrcoef(predicted, target, num_classes=classes).double()
 
 
 def _balanced(predicted: Tensor, target: Tensor) -> Tensor | None:
@@ -208,7 +218,7 @@ OF_CLASSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "accuracy": lambda logits, y: multiclass_accuracy(
         logits.argmax(1), y, num_classes=logits.size(1), average="micro"
     ),
-    "mcc": lambda logits, y: multiclass_matthews_corrcoef(logits.argmax(1), y, num_classes=logits.size(1)),
+    "mcc": lambda logits, y: _matthews(logits.argmax(1), y, logits.size(1)),
     "balanced": lambda logits, y: _recalls(logits.argmax(1), y),
     "logloss": F.cross_entropy,
     "ece": lambda logits, y: multiclass_calibration_error(

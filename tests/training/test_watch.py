@@ -76,6 +76,20 @@ def test_training_ends_when_nothing_can_improve(tmp_path):
     assert result.best_epoch == [float(row["val_accuracy"]) for row in rows].index(1.0)
 
 
+def test_the_last_of_equally_good_epochs(tmp_path):
+    """One perfect epoch does not end a run that keeps the last of equals; patience does."""
+    (settings,) = (each for each in demo_settings(epochs=60) if each.name == "demo/pairs/random")
+    settings = settings.changed({"training.keep": "last", "training.patience": 4})
+    result = train(settings, tmp_path / "run", progress=False)
+    rows = list(csv.DictReader((tmp_path / "run/metrics.csv").open()))
+    found = [float(row["val_accuracy"]) for row in rows]
+    best = max(found)
+    assert result.best_epoch == max(i for i, value in enumerate(found) if value == best)
+    assert result.validation == best
+    if best == 1.0:
+        assert len(found) == min(60, found.index(1.0) + 5)
+
+
 def test_samples_apart(finished):
     learner, settings, info = load_model(finished)
     task = load_task(settings, None, finished / "rejected.csv")

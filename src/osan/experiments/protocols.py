@@ -275,6 +275,7 @@ def default_settings(path: str, graphs: int | None = None, *, molecules: bool | 
         "training.batch_size": 32 if few else 64,
         "training.epochs": 100 if few else 50,
         "training.patience": 30,
+        "training.keep": "last",
         "training.learning_rate": 1e-3,
         "training.upstream_learning_rate": 1e-3,
         "training.loss": "mse",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import operator
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -41,16 +42,17 @@ class Patience(EarlyStopping):
 
 
 class Best(Callback):
-    """The weights after the epoch with the best validation metric; the first of equals."""
+    """The weights after the epoch with the best validation metric, the first or the last of equals."""
 
-    def __init__(self, monitor: str, mode: str) -> None:
+    def __init__(self, monitor: str, mode: str, keep: str = "first") -> None:
         self.monitor, self.sign = monitor, 1.0 if mode == "min" else -1.0
+        self.better = operator.lt if keep == "first" else operator.le
         self.value, self.epoch = float("nan"), -1
         self.weights: dict[str, Tensor] = {}
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         value = float(trainer.callback_metrics[self.monitor])
-        if self.epoch < 0 or self.sign * value < self.sign * self.value:
+        if self.epoch < 0 or self.better(self.sign * value, self.sign * self.value):
             self.value, self.epoch = value, trainer.current_epoch
             state = pl_module.model.state_dict()  # type: ignore[union-attr]
             self.weights = {name: tensor.detach().cpu().clone() for name, tensor in state.items()}
@@ -161,7 +163,7 @@ def _log(logger: Logger, row: dict[str, float]) -> None:
 
 
 class Perfect(Callback):
-    """Stop when nothing can improve any more, since the first of equally good epochs is kept.
+    """Stop when nothing can improve any more; only for runs that keep the first of equally good epochs.
 
     If a test split is watched, its metric has to be perfect as well. Comes after ``History``.
     """

@@ -70,9 +70,11 @@ def fit(
         check_data(checkpoint, state, task)
         check_model(checkpoint, state, learner)
     rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # now that the run goes on for sure
-    best = Best(learner.monitor, task.direction)
+    best = Best(learner.monitor, task.direction, training.keep)
     history = History(folder, task.test if training.watch_test else None)
-    callbacks: list[Callback] = [best, history, Perfect(best, history, task.direction)]
+    callbacks: list[Callback] = [best, history]
+    if training.keep == "first":
+        callbacks.append(Perfect(best, history, task.direction))
     if progress:
         callbacks.append(Progress(best))
     if training.patience is not None:

@@ -223,8 +223,10 @@ class TrainingSettings(Section):
     exponential moving average of the weights with this decay per step, and validates, keeps and tests it in
     place of the weights of the last step.
 
-    With ``patience`` training ends once the validation metric has not improved for that many epochs, but not
-    before ``min_epochs``. It also ends when the metric is perfect, since no later epoch would be kept.
+    The epoch with the best validation metric is kept, of equally good ones the ``"first"`` or the ``"last"``.
+    On few graphs an accuracy may be perfect by luck after an epoch or two; the last such epoch has learned
+    more. With ``patience`` training ends once the metric has not improved for that many epochs, but not
+    before ``min_epochs``. It also ends when the metric is perfect and the first of equals is kept.
     ``watch_test`` also records the metric on the test split after every epoch, for protocols that select the
     epoch by it; nothing here does.
     """
@@ -233,6 +235,7 @@ class TrainingSettings(Section):
     epochs: int = Field(default=100, ge=1, le=10**9)
     min_epochs: int = Field(default=1, ge=1)
     patience: int | None = Field(default=None, ge=1)
+    keep: Literal["first", "last"] = "first"
     optimizer: Annotated[str, name_in("osan.training.optimizers:OPTIMIZERS")] = "adam"
     learning_rate: float = Field(default=1e-3, gt=0)
     upstream_learning_rate: float = Field(default=1e-3, ge=0)

@@ -85,6 +85,27 @@ def test_neighbors_by_brute_force(settings: Settings, run: Path, tmp_path: Path)
     assert "neighbor_1_smiles" in told.stdout
 
 
+def test_too_few_molecules_to_know_the_domain(settings: Settings, tmp_path: Path) -> None:
+    rows = Path(settings.data.dataset).read_text().splitlines()
+    for count in (18, 19):
+        of_val = 0
+        kept = rows[:1]
+        for row in rows[1:]:
+            of_val += row.endswith(",val")
+            kept += [row] if of_val <= count or not row.endswith(",val") else []
+        path = tmp_path / f"{count}.csv"
+        path.write_text("\n".join(kept) + "\n")
+        train(settings.changed({"data.dataset": str(path)}), tmp_path / str(count), progress=False)
+    model = load_model(tmp_path / "18")[0]
+    with pytest.warns(UserWarning, match="neighbors: 18 validation molecules are too few .* it takes 19"):
+        found = neighbors_of(model, 1)
+    assert found is not None
+    assert [row[-1] for row in found.of(["[Xe]", "CCO"])] == ["", ""]
+    found = neighbors_of(load_model(tmp_path / "19")[0], 1)
+    assert found is not None
+    assert [row[-1] for row in found.of(["[Xe]"])] == [0]
+
+
 def test_what_has_no_neighbors(settings: Settings, run: Path, finished: Path) -> None:
     model = load_model(run)[0]
     assert neighbors_of(model, 0) is None

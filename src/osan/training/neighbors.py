@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +34,8 @@ Cell = str | int | float
 class Neighbors:
     """The training molecules of a run, to be compared with others.
 
-    ``least`` is the similarity from which on a molecule is in the domain; ``targets`` has one row for each of
-    the ``smiles``, with a cell for each of the ``names``.
+    ``least`` is the similarity from which on a molecule is in the domain, minus infinity if that is unknown;
+    ``targets`` has one row for each of the ``smiles``, with a cell for each of the ``names``.
     """
 
     count: int
@@ -52,7 +54,8 @@ class Neighbors:
     def of(self, smiles: Sequence[str]) -> list[list[Cell]]:
         """SMILES, targets and similarity of the nearest training molecules of each; 1 if it is in the domain.
 
-        The most similar comes first; equally similar ones are in the order of the training split.
+        The most similar comes first; equally similar ones are in the order of the training split. The last
+        cell is empty if nothing says what is in the domain.
         """
         out = []
         for similarities in _similarities(fingerprints(smiles), self.fingerprints):
@@ -60,7 +63,8 @@ class Neighbors:
             cells: list[Cell] = []
             for i in order.tolist():
                 cells += [self.smiles[i], *self.targets[i], float(similarities[i])]
-            out.append([*cells, int(similarities.max() >= self.least)])
+            inside = int(similarities.max() >= self.least) if math.isfinite(self.least) else ""
+            out.append([*cells, inside])
         return out
 
 
@@ -70,7 +74,8 @@ def neighbors_of(model: Predictor, count: int) -> Neighbors | None:
     The similarity is that of Tanimoto between Morgan fingerprints (ECFP4, 2048 bits): the share of
     substructures that two molecules have in common. A molecule is in the domain if its nearest training
     molecule is at least as similar as that of all but 5 % of the validation molecules (by
-    :func:`~osan.training.calibration.conformal`, so that at least 95 % of molecules like those are).
+    :func:`~osan.training.calibration.conformal`, so that at least 95 % of molecules like those are). With
+    fewer than 19 validation molecules nobody knows; there is a warning.
 
     Raises
     ------
@@ -108,7 +113,14 @@ def neighbors_of(model: Predictor, count: int) -> Neighbors | None:
     else:
         # As few digits as tell these numbers apart, so that -0.44 in single precision is not -0.43999999.
         cells = [["" if value != value else float(str(value)) for value in row] for row in targets]
-    return Neighbors(count, names, texts(task.train), cells, known, -conformal(-nearest, IN_DOMAIN))
+    least = -conformal(-nearest, IN_DOMAIN)
+    if not math.isfinite(least):
+        warnings.warn(
+            f"neighbors: {len(nearest)} validation molecules are too few to say what is in the domain, so "
+            f"in_domain is empty; it takes {math.ceil(IN_DOMAIN / (1 - IN_DOMAIN) - 1e-9)}",
+            stacklevel=2,
+        )
+    return Neighbors(count, names, texts(task.train), cells, known, least)
 
 
 def fingerprints(smiles: Sequence[str]) -> list[Any]:

@@ -78,7 +78,11 @@ def test_classes_by_brute_force(kind):
     logits, y = draw(kind, 400, 0)
     found = calibrate(logits, y, info)
     loss = F.binary_cross_entropy_with_logits if kind == "binary" else F.cross_entropy
-    grid = {t: float(loss(logits / t, y.double() if kind == "binary" else y)) for t in np.arange(1, 6, 0.01)}
+    targets = y.double() if kind == "binary" else y
+    grid = {
+        t: 400 * float(loss(logits / t, targets)) + 4 * (1 / t - 1 + math.log(t))
+        for t in np.arange(1, 6, 0.01)
+    }
     assert found.temperature == pytest.approx(min(grid, key=lambda t: grid[t]), abs=0.011)
     assert best_temperature(*draw(kind, 20_000, 2), kind) == pytest.approx(3, abs=0.2)
 
@@ -111,6 +115,13 @@ def test_classes_by_brute_force(kind):
     assert told["width"] == pytest.approx(np.mean(sizes))
     expected = loss(new / found.temperature, labels.double() if kind == "binary" else labels)
     assert told["logloss"] == pytest.approx(float(expected))
+
+
+def test_few_graphs_that_are_all_right_make_nothing_sure():
+    logits = torch.tensor([0.9, -0.9]).repeat(200)[:, None]
+    few, many = (best_temperature(logits[:n], (logits[:n] > 0).float(), "binary") for n in (6, 400))
+    assert 0.75 < 1 / (1 + math.exp(-0.9 / few)) < 0.85  # a probability of 0.71 before
+    assert many < 0.25
 
 
 def test_no_known_class_changes_nothing():

@@ -79,6 +79,8 @@ def test_lists_mappings_and_files_agree(run, tmp_path):
     for given in (smiles, pandas.Series(smiles), {"smiles": smiles}, pandas.DataFrame({"smiles": smiles})):
         assert run.predict(given)[column].tolist() == expected
     assert run.predict({"s": smiles}, smiles="s")[column].tolist() == expected
+    odd = pandas.Series(smiles, index=[7, 3, 5], name="structure")
+    assert run.predict(odd)[column].to_dict() == dict(zip([7, 3, 5], expected, strict=True))
     assert run.predict([]).shape == (0, 3)
 
 

@@ -46,6 +46,8 @@ def predict_frame(
         columns, numbers = predict_graphs(model, Path(given), interval=interval)
         return pandas.DataFrame(numbers.numpy(), columns=distinct(columns))
     column = smiles or settings.data.smiles
+    if is_series(given):  # as a DataFrame, so that its index is kept
+        given = given.to_frame(smiles_columns(column)[0])
     table = _table(given, column, settings.data)
     similar = neighbors_of(model, neighbors)
     predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
@@ -68,6 +70,12 @@ def is_frame(given: Any) -> bool:
     """Whether something is a pandas DataFrame; pandas is not imported for the answer."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(given, pandas.DataFrame)
+
+
+def is_series(given: Any) -> bool:
+    """Whether something is a pandas Series; pandas is not imported for the answer."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(given, pandas.Series)
 
 
 def columns_of(given: Any) -> dict[str, list[str]]:
@@ -115,7 +123,7 @@ def _table(given: Any, smiles: str | Sequence[str], wanted: DataSettings) -> Tab
     elif isinstance(given, os.PathLike):
         raise OsanError(f"molecules: expected a file, got {os.fspath(given)!r}, which does not exist")
     else:
-        texts = list(given)
+        texts = ["" if _absent(text) else text for text in given]
         odd = next((text for text in texts if not isinstance(text, str)), "")
         if odd != "":
             raise OsanError(

@@ -61,9 +61,31 @@ def _imported(text: str, what: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # whatever the user's module raises while it is imported
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise OsanError(f"{what}: cannot import {text!r} ({type(error).__name__}: {reason})") from error
+        raise OsanError(f"{what}: cannot import {text!r} ({_reason(error)})") from error
     return found
+
+
+@contextmanager
+def calling(part: Any, what: str) -> Iterator[None]:
+    """Turn whatever a custom part raises into an error of one line that names it.
+
+    >>> with calling("my_file:root", "loss"):
+    ...     [].index(1)
+    Traceback (most recent call last):
+    ...
+    osan.errors.OsanError: loss: 'my_file:root' failed (ValueError: 1 is not in list)
+    """
+    try:
+        yield
+    except OsanError:
+        raise
+    except Exception as error:
+        name = part if isinstance(part, str) else getattr(part, "__name__", type(part).__name__)
+        raise OsanError(f"{what}: {name!r} failed ({_reason(error)})") from error
+
+
+def _reason(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split()) or type(error).__name__}"
 
 
 @contextmanager

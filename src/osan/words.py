@@ -50,6 +50,7 @@ PARTS = {
     ),
     "osan.selection.noise:NOISES": ("gumbel", "sum-of-gamma", "gaussian", "none"),
     "osan.selection.auxiliary:AUXILIARY_LOSSES": ("cosine", "uniform"),
+    "osan.training.scores:LOSSES": ("mae", "mse", "huber"),
     "osan.training.optimizers:OPTIMIZERS": ("adam", "adamw", "sgd"),
     "osan.training.schedules:SCHEDULES": ("constant", "steps", "cosine", "one-cycle", "plateau"),
     "osan.training.schedules:NOISE_SCHEDULES": ("constant", "linear", "cosine"),

@@ -76,7 +76,11 @@ def test_names_come_before_paths(folder):
 @pytest.mark.parametrize(
     ("dataset", "options", "message"),
     [
-        ("zink", {}, "expected a file, a folder or one of .*, got 'zink'; did you mean 'zinc'?"),
+        (
+            "zink",
+            {},
+            "expected a file, a folder, 'module:name' or one of .*, got 'zink'; did you mean 'zinc'?",
+        ),
         ("", {}, "got ''"),
         ("none.csv", {}, "expected a file, .* got 'none.csv'"),
         ("C" * 5000, {}, "expected a file"),

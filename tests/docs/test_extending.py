@@ -65,7 +65,7 @@ def test_the_parts_work_in_python_and_on_the_command_line(capsys):
         words = shlex.split(command)[1:]
         quick = shlex.split(QUICK) if words[0] == "train" else []
         app([*words, *quick], standalone_mode=False)
-        assert re.search("test m|separate", capsys.readouterr().out), command
+        assert re.search(r"test \S+ -?[\d.]+ \(validation|separate", capsys.readouterr().out), command
     (run_folder,) = Path("runs").glob("*/gin/my_weigher:Degree-imle/**/result.json")
     app(["explain", str(run_folder.parent), "0", "--json"], standalone_mode=False)
     assert '"policy": "select 3 vertices x 3"' in capsys.readouterr().out

@@ -37,6 +37,14 @@ PARTS = {
         "delete 1 vertex x 2",
         {"network.architecture": "my_architecture:Gated", "network.options": "{sharpness=2.0}"},
     ),
+    "loss, metric and encoding": (
+        "",
+        {
+            "training.loss": "my_scores:fourth",
+            "data.metric": "my_scores:worst",
+            "data.encodings": '["my_data:sizes:2"]',
+        },
+    ),
     "architecture with bags": (
         "",
         {"network.architecture": "my_architecture:egos", "network.options": "{hops=2}"},
@@ -91,7 +99,7 @@ def test_a_killed_run_is_resumed_to_the_same_end(osan, part):
     assert stored["selection"]["policy"] == policy
     for key, value in changes.items():
         section, name = key.split(".")
-        assert stored[section][name] == (toml.loads(f"x={value}")["x"] if "{" in value else value)
+        assert stored[section][name] == (toml.loads(f"x={value}")["x"] if value[0] in "{[" else value)
 
 
 def test_all_parts_in_one_run_that_is_killed_twice(osan):

@@ -4,21 +4,28 @@ from itertools import combinations
 from pathlib import Path
 
 import networkx as nx
+import numpy as np
 import pytest
 import torch
 from my_architecture import Gated, egos
+from my_data import trees
 from my_estimator import Fading
 from my_layer import MeanLayer
 from my_loss import crowding
 from my_noise import logistic
 from my_pooling import RootMeanSquare
+from my_scores import fourth, mean
 from rings import Ring
+from sklearn import metrics
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import SAGEConv
 from torch_geometric.utils import from_networkx
 
 from osan import bags, nn
+from osan.data import AddEncodings, load, task_from_graphs
+from osan.errors import OsanError
 from osan.selection import GroundSet, Policy, Selection, auxiliary_loss, problem_for
+from osan.training.scores import losses_per_graph, score
 
 WIDTH = 8
 
@@ -179,3 +186,80 @@ def test_noise_and_pooling_by_their_formulas():
     rows, group = torch.tensor([[3.0], [4.0], [7.0]]), torch.tensor([0, 0, 2])
     pooled = nn.Pool(RootMeanSquare, 1)(rows, group, 3, torch.tensor([1.0, 3.0, 1.0]))
     assert pooled.flatten().tolist() == pytest.approx([((9 + 3 * 16) / 4) ** 0.5, 0, 7.0], abs=1e-5)
+
+
+def test_a_loss_of_every_kind():
+    """One loss per graph, the mean over its targets; missing ones are left out, also if they are infinite."""
+    numbers = torch.tensor([[1.0, 3.0], [2.0, float("inf")]])
+    y = torch.tensor([[0.0, 1.0], [2.0, float("nan")]])
+    for kind in ("regression", "binary"):
+        assert losses_per_graph(numbers, y, kind, fourth).tolist() == [(1 + 2**4) / 2, 0]
+    logits = torch.tensor([[0.0, 0.0], [5.0, 1.0]])
+    given = losses_per_graph(logits, torch.tensor([1, -1]), "multiclass", fourth)
+    assert given.tolist() == pytest.approx([0.5**4, 0])
+    with pytest.raises(
+        OsanError, match=r"training.loss: expected losses of shape \[2, 2\], .* 'mean', got \[\]"
+    ):
+        losses_per_graph(numbers.nan_to_num(), y, "regression", mean)
+
+
+def test_metrics_by_their_definition():
+    rng = np.random.default_rng(0)
+    predicted, y = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    y[:5, 1] = np.nan
+    known = [(predicted[:, 0], y[:, 0]), (predicted[5:, 1], y[5:, 1])]
+    given = torch.tensor(predicted), torch.tensor(y)
+    worst = np.mean([np.abs(p - t).max() for p, t in known])
+    assert float(score(*given, "regression", "my_scores:worst")) == pytest.approx(worst)
+    pearson = np.mean([np.corrcoef(p, t)[0, 1] for p, t in known])
+    assert float(score(*given, "regression", "my_scores:Pearson")) == pytest.approx(pearson, abs=1e-6)
+
+    # Probabilities for classes, and their number for torchmetrics.
+    classes = rng.integers(0, 3, 20)
+    logits = rng.normal(size=(20, 3))
+    f1 = metrics.f1_score(classes, logits.argmax(1), average="macro")
+    name = "torchmetrics.classification:MulticlassF1Score"
+    found = score(torch.tensor(logits), torch.tensor(classes), "multiclass", name)
+    assert float(found) == pytest.approx(f1, abs=1e-6)
+    binary = score(torch.tensor(logits[:, :1]), torch.tensor(classes[:, None] > 0).float(), "binary", F1)
+    assert float(binary) == pytest.approx(metrics.f1_score(classes > 0, logits[:, 0] > 0), abs=1e-6)
+
+
+F1 = "torchmetrics.classification:BinaryF1Score"
+
+
+def test_a_task_with_a_metric_of_its_own():
+    task = load("my_data:trees", graphs=40, metric="my_scores:worst", seed=3)
+    assert (task.metric, task.direction, len(task.whole)) == ("my_scores:worst", "min", 40)
+    assert torch.equal(task.train.y, trees(seed=3, graphs=40).train.y)
+    graphs = [task.whole[i] for i in range(10)]
+    assert task_from_graphs(graphs, metric="my_scores:Pearson").direction == "max"
+    for metric, told in (
+        ("my_scores:fourth", "expected True or False as attribute higher_is_better of 'my_scores:fourth'"),
+        ("my_scores:nobody", "cannot import 'my_scores:nobody'"),
+    ):
+        with pytest.raises(OsanError, match=told):
+            task_from_graphs(graphs, metric=metric)
+    for dataset, options, told in (
+        ("my_data:trees", {"size": 3}, "expected one of the options graphs, got 'size'"),
+        ("my_data:nobody", {}, "dataset: cannot import 'my_data:nobody'"),
+        ("my_scores:Pearson", {}, "dataset: 'my_scores:Pearson' failed .*`seed`"),
+        ("my_data:make", {}, "dataset: expected an osan.data.Task from 'my_data:make', got list"),
+    ):
+        with pytest.raises(OsanError, match=told):
+            load(dataset, **options)
+
+
+def test_an_encoding_of_ones_own():
+    batch = as_batch(some_graphs())
+    sizes = batch.batch.bincount()[batch.batch].float()
+    given = AddEncodings(["my_data:sizes:2", "cse:1"])(batch).encoding
+    assert torch.equal(given[:, :2], sizes[:, None].expand(-1, 2))
+    for name, told in (
+        ("my_data:sizes", "expected .* or 'module:name:K' with K from 1 to 64, got 'my_data:sizes'"),
+        ("my_data:nobody:3", "cannot import 'my_data:nobody'"),
+        ("torch:add:3", r"encodings: 'torch:add' failed \(TypeError"),
+        ("my_data:double:2", r"encodings: expected shape \[19, 2\], .* from 'my_data:double', got \[19, 4\]"),
+    ):
+        with pytest.raises(OsanError, match=told):
+            AddEncodings([name])(batch)

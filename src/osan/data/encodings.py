@@ -25,6 +25,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from osan.data.naming import parse_encoding
+from osan.errors import OsanError
+from osan.parts import calling, resolve
 
 # Graphs with more vertices are never turned into a dense matrix.
 DENSE = 256
@@ -43,6 +45,8 @@ def encode(edge_index: Tensor, ptr: Tensor, names: Sequence[str]) -> Tensor:
         Graph i owns the vertices ``ptr[i]`` to ``ptr[i + 1]``; shape ``[graphs + 1]``.
     names
         Such as ``["cse:16", "lap:8"]``; a name alone has as many columns as in :data:`osan.words.ENCODINGS`.
+        ``"module:name:K"`` is a function that is called with ``edge_index``, ``ptr`` and K, and returns K
+        columns.
 
     Returns
     -------
@@ -55,8 +59,18 @@ def encode(edge_index: Tensor, ptr: Tensor, names: Sequence[str]) -> Tensor:
     >>> encode(path, torch.tensor([0, 3]), ["cse:4"])[:, 1] * 2  # closed walks of length two: degrees
     tensor([1., 2., 1.])
     """
-    parts = [_ENCODINGS[name](edge_index, ptr, size) for name, size in map(parse_encoding, names)]
     count = int(ptr[-1])
+    parts = []
+    for name, size in map(parse_encoding, names):
+        encoding = resolve(name, _ENCODINGS, "encodings")
+        with calling(name, "encodings"):
+            part = encoding(edge_index, ptr, size)
+        if not isinstance(part, Tensor) or part.shape != (count, size):
+            given = list(part.shape) if isinstance(part, Tensor) else type(part).__name__
+            raise OsanError(
+                f"encodings: expected shape {[count, size]}, [vertices, K], from {name!r}, got {given}"
+            )
+        parts.append(part)
     return torch.cat(parts, dim=1).float() if parts else torch.zeros(count, 0)
 
 

@@ -18,6 +18,7 @@ from osan.data.published.paths import Folder
 from osan.data.splits import SplitRequest
 from osan.data.task import Task
 from osan.errors import OsanError
+from osan.parts import calling, resolve
 from osan.words import Fragments, Kind
 
 
@@ -47,7 +48,9 @@ def load(
     ----------
     dataset
         One of :func:`names`; or the path of a table (CSV, TSV, Parquet; see :func:`load_table`); or the path
-        of a file or folder of graphs (graph6, ``.pt``, TU, ...; see :func:`load_graphs`).
+        of a file or folder of graphs (graph6, ``.pt``, TU, ...; see :func:`load_graphs`); or
+        ``"module:name"``, a function that is called with ``seed`` and ``options``, and returns a
+        :class:`Task`.
     root
         Named datasets: the folder of raw files, by default ``$OSAN_DATA``. Nothing is written there.
     smiles, targets
@@ -108,7 +111,7 @@ def load(
         table = {"smiles": smiles, "targets": targets, "descriptors": descriptors or None}
         table["fragments"] = fragments
         _refuse(name, "a named dataset", **table, labels=labels, kind=kind)
-        if name in GENERATED:
+        if name not in PUBLISHED:
             return _generate(name, request, metric, options)
         _check_options(name, options, PUBLISHED[name].options)
         return load_published(
@@ -137,9 +140,12 @@ def _generate(name: str, request: SplitRequest, metric: str | None, options: Map
         raise OsanError(
             f"{name}: expected no split, fold or validate_on_test, since it is generated with a split"
         )
-    make = GENERATED[name]
+    make = resolve(name, GENERATED, "dataset")
     _check_options(name, options, inspect.signature(make).parameters.keys() - {"seed"})
-    task = make(seed=request.seed, **options)
+    with calling(name, "dataset"):
+        task = make(seed=request.seed, **options)
+    if not isinstance(task, Task):
+        raise OsanError(f"dataset: expected an osan.data.Task from {name!r}, got {type(task).__name__}")
     return task if metric is None else replace(task, metric=metric)
 
 

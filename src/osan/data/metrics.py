@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from osan.errors import OsanError
+from osan.parts import resolve
 from osan.words import Kind
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -125,5 +126,42 @@ def check_metric(metric: str, kind: Kind) -> None:
     ...
     osan.errors.OsanError: metric: expected mae, rmse, r2 or spearman for regression, got 'rocauc'
     """
-    if metric not in metrics_for(kind):
+    if is_custom(metric):
+        direction(metric)
+    elif metric not in metrics_for(kind):
         raise OsanError(f"metric: expected {metric_words(kind)} for {kind}, got {metric!r}")
+
+
+def is_custom(metric: str) -> bool:
+    """Whether a metric is ``"module:name"`` instead of one of the table."""
+    return ":" in metric and metric not in METRICS
+
+
+def custom_metric(metric: str) -> Any:
+    """What ``"module:name"`` stands for: a function, or a class of torchmetrics.
+
+    >>> custom_metric("torchmetrics:ExplainedVariance").__name__
+    'ExplainedVariance'
+    """
+    found = resolve(metric, {}, "metric")
+    if not callable(found):
+        raise OsanError(f"metric: expected a function or a class, got {metric!r}, a {type(found).__name__}")
+    return found
+
+
+def direction(metric: str) -> Literal["min", "max"]:
+    """``"min"`` if a smaller metric is better, else ``"max"``.
+
+    A custom one says so by its attribute ``higher_is_better``, as most of torchmetrics do.
+
+    >>> direction("mae"), direction("torchmetrics:ExplainedVariance")
+    ('min', 'max')
+    """
+    if not is_custom(metric):
+        return METRICS[metric].direction
+    higher = getattr(custom_metric(metric), "higher_is_better", None)
+    if not isinstance(higher, bool):
+        raise OsanError(
+            f"metric: expected True or False as attribute higher_is_better of {metric!r}, got {higher!r}"
+        )
+    return "max" if higher else "min"

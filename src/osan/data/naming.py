@@ -23,7 +23,7 @@ def names() -> tuple[str, ...]:
 
 
 def find_path(dataset: str | os.PathLike[str]) -> Path | None:
-    """The file or folder that ``dataset`` is, or ``None`` if it is one of :func:`names`.
+    """The file or folder that ``dataset`` is, or ``None`` if it is one of :func:`names` or ``module:name``.
 
     >>> find_path("zinc") is None
     True
@@ -44,9 +44,12 @@ def find_path(dataset: str | os.PathLike[str]) -> Path | None:
     # pathlib takes an empty name for the current folder.
     if text and os.path.exists(text):
         return Path(text)
+    if _is_custom(text):
+        return None
     close = get_close_matches(text, names(), n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise OsanError(f"dataset: expected a file, a folder or one of {', '.join(names())}, got {text!r}{hint}")
+    known = f"a file, a folder, 'module:name' or one of {', '.join(names())}"
+    raise OsanError(f"dataset: expected {known}, got {text!r}{hint}")
 
 
 def content_of(path: str | os.PathLike[str]) -> Literal["table", "graphs"] | None:
@@ -87,16 +90,23 @@ def num_folds(split: object) -> int:
 
 
 def parse_encoding(text: str) -> tuple[str, int]:
-    """Name and number of columns of an encoding.
+    """Name and number of columns of an encoding; that of a custom one is ``module:name``.
 
-    >>> parse_encoding("cse:16"), parse_encoding("rwse")
-    (('cse', 16), ('rwse', 16))
+    >>> parse_encoding("cse:16"), parse_encoding("rwse"), parse_encoding("my_file:degrees:2")
+    (('cse', 16), ('rwse', 16), ('my_file:degrees', 2))
     """
-    name, colon, size = text.partition(":")
-    if name not in ENCODINGS or (colon and not (size.isdecimal() and 1 <= int(size) <= 64)):
-        known = ", ".join(f"'{name}:K'" for name in ENCODINGS)
-        raise OsanError(f"encodings: expected {known} with K from 1 to 64, got {text!r}")
+    name, colon, size = text.rpartition(":") if text not in ENCODINGS else (text, "", "")
+    known = name in ENCODINGS or _is_custom(name)
+    if not known or (colon and not (size.isdecimal() and 1 <= int(size) <= 64)):
+        words = ", ".join(f"'{name}:K'" for name in ENCODINGS)
+        raise OsanError(f"encodings: expected {words} or 'module:name:K' with K from 1 to 64, got {text!r}")
     return name, int(size) if colon else ENCODINGS[name]
+
+
+def _is_custom(name: str) -> bool:
+    """Whether a name has the form ``module:name``."""
+    module, colon, part = name.partition(":")
+    return bool(colon) and all(word.isidentifier() for word in (*module.split("."), *part.split(".")))
 
 
 def in_order(names: Sequence[str]) -> list[str]:

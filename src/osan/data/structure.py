@@ -13,8 +13,10 @@ from osan.data.centralities import score
 from osan.data.columns import cached_columns
 from osan.data.encodings import encode
 from osan.data.flat import FlatDataset
+from osan.data.naming import parse_encoding
 from osan.data.published.paths import Folder
 from osan.data.task import Task
+from osan.words import ENCODINGS
 
 # Part of the key of cached columns: a new number makes old ones unused.
 _VERSION = "2"
@@ -61,11 +63,14 @@ def structure(
     edge_index = edge_index + torch.repeat_interleave(graphs.vertex_ptr[:-1], sizes)
     ptr = graphs.vertex_ptr
     found: dict[str, Tensor] = {}
-    if encodings:
+    if any(parse_encoding(name)[0] not in ENCODINGS for name in encodings):
+        # Custom code may change, so its result is not kept.
+        found["encoding"] = encode(edge_index, ptr, encodings)
+    elif encodings:
         found["encoding"] = _cached(
             edge_index, ptr, ",".join(encodings), lambda: encode(edge_index, ptr, encodings), cache
         )
-    if scored is not None and ":" in scored:  # custom code may change, so its result is not kept
+    if scored is not None and ":" in scored:  # not kept either
         found["score"] = score(edge_index, ptr, scored).unsqueeze(1)
     elif scored is not None:
         found["score"] = _cached(

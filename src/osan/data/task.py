@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from osan.data.flat import FlatDataset
-from osan.data.metrics import METRICS, check_metric
+from osan.data.metrics import check_metric, direction
 from osan.errors import OsanError
 from osan.words import Kind
 
@@ -97,7 +97,7 @@ class Task:
     num_targets
         Width of the network's output: the number of targets, or of classes for ``"multiclass"``.
     metric
-        One of :data:`osan.data.METRICS`.
+        One of :data:`osan.data.METRICS`, or ``"module:name"``.
     vertex_features, edge_features
         Describe the columns of ``x`` and ``edge_attr``; ``None`` if there are no edge features.
     normalization
@@ -138,7 +138,7 @@ class Task:
     @property
     def direction(self) -> Literal["min", "max"]:
         """``"min"`` if a smaller metric is better, else ``"max"``."""
-        return METRICS[self.metric].direction
+        return direction(self.metric)
 
     @property
     def num_classes(self) -> int | None:

@@ -20,6 +20,7 @@ from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities import rank_zero_only
 
 from osan.data import FlatLoader, Task
+from osan.data.metrics import is_custom
 from osan.nn import remember
 from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
 from osan.training.checkpoint import (
@@ -73,7 +74,7 @@ def fit(
     best = Best(learner.monitor, task.direction, training.keep)
     history = History(folder, task.test if training.watch_test else None)
     callbacks: list[Callback] = [best, history]
-    if training.keep == "first":
+    if training.keep == "first" and not is_custom(task.metric):  # which value of those is perfect?
         callbacks.append(Perfect(best, history, task.direction))
     if progress:
         callbacks.append(Progress(best))

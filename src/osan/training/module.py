@@ -58,7 +58,9 @@ class Learner(LightningModule):
         self.score = Score(info.kind, info.metric)
         training = settings.training
         chosen = training.loss
-        self.loss = chosen if chosen != "auto" else "mse" if info.metric == "rmse" else "mae"
+        chosen = chosen if chosen != "auto" else "mse" if info.metric == "rmse" else "mae"
+        # Imported now, not at every step.
+        self.loss = resolve(chosen, {}, "training.loss") if ":" in chosen else chosen
         self.monitor = f"val_{info.metric}"
         parts = {
             "optimizer": resolve(training.optimizer, OPTIMIZERS, "training.optimizer"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,11 +22,21 @@ from torchmetrics.functional.classification import (
 )
 from torchmetrics.utilities import dim_zero_cat
 
+from osan.data.metrics import custom_metric, is_custom
 from osan.errors import OsanError
+from osan.parts import calling
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+# Losses of single values, of the shape of the targets.
+LOSSES: dict[str, Loss] = {
+    "mae": lambda prediction, y: (prediction - y).abs(),
+    "mse": lambda prediction, y: (prediction - y).square(),
+    "huber": lambda prediction, y: F.huber_loss(prediction, y, reduction="none"),
+}
 
 
 def losses_per_graph(
-    prediction: Tensor, y: Tensor, kind: str, loss: str = "mae", weights: Tensor | None = None
+    prediction: Tensor, y: Tensor, kind: str, loss: str | Loss = "mae", weights: Tensor | None = None
 ) -> Tensor:
     """One loss per graph: the mean over its targets, missing ones (NaN, class -1) left out.
 
@@ -38,7 +50,8 @@ def losses_per_graph(
         ``"regression"``, ``"binary"`` (cross-entropy) or ``"multiclass"`` (cross-entropy).
     loss
         Of regression: ``"mae"``, ``"mse"``, or ``"huber"``, which is half the square of an error up to 1, and
-        its size minus 1/2 above.
+        its size minus 1/2 above. Of any kind: a function that is called with predictions and targets, and
+        returns one loss for each target, of the shape of ``y``.
     weights
         Of classes: see :func:`class_weights`.
 
@@ -49,23 +62,37 @@ def losses_per_graph(
     tensor([2., 0.])
     """
     if kind == "multiclass":
-        each = F.cross_entropy(prediction, y, ignore_index=-1, reduction="none")
-        return each if weights is None else each * weights[y.clamp(min=0)]
+        present, target = y >= 0, y.clamp(min=0)
+        each = _losses(prediction, target, kind, loss)
+        each = each if weights is None else each * weights[target]
+        return torch.where(present, each, 0.0)
     present = ~y.isnan()
     target = torch.where(present, y, 0.0)
-    if kind == "binary":
-        each = F.binary_cross_entropy_with_logits(prediction, target, reduction="none")
-        if weights is not None:
-            each = each * torch.where(target > 0, weights[:, 1], weights[:, 0])
-    elif loss == "mse":
-        each = (prediction - target).square()
-    elif loss == "huber":
-        each = F.huber_loss(prediction, target, reduction="none")
-    else:
-        each = (prediction - target).abs()
+    each = _losses(prediction, target, kind, loss)
+    if kind == "binary" and weights is not None:
+        each = each * torch.where(target > 0, weights[:, 1], weights[:, 0])
     # Not a product with the mask: a prediction for a missing target must not matter, even if infinite.
     each = torch.where(present, each, 0.0)
     return each.sum(1) / present.sum(1).clamp(min=1)
+
+
+def _losses(prediction: Tensor, y: Tensor, kind: str, loss: str | Loss) -> Tensor:
+    """One loss for each target."""
+    if kind == "multiclass" and isinstance(loss, str):
+        return F.cross_entropy(prediction, y, reduction="none")
+    if kind == "binary" and isinstance(loss, str):
+        return F.binary_cross_entropy_with_logits(prediction, y, reduction="none")
+    if isinstance(loss, str):
+        return LOSSES[loss](prediction, y)
+    with calling(loss, "training.loss"):
+        each = loss(prediction, y)
+    if not isinstance(each, Tensor) or each.shape != y.shape:
+        given = list(each.shape) if isinstance(each, Tensor) else type(each).__name__
+        raise OsanError(
+            f"training.loss: expected losses of shape {list(y.shape)}, one for each target, from "
+            f"{getattr(loss, '__name__', type(loss).__name__)!r}, got {given}"
+        )
+    return each
 
 
 def class_weights(y: Tensor, kind: str, classes: int) -> Tensor:
@@ -113,17 +140,40 @@ def score(prediction: Tensor, y: Tensor, kind: str, metric: str) -> Tensor:
         present = y >= 0
         if not bool(present.any()):
             raise OsanError(f"{metric}: expected a graph with a known class, got none")
-        return OF_CLASSES[metric](prediction[present].double(), y[present]).double()
+        compute = _custom(metric, kind) if is_custom(metric) else OF_CLASSES[metric]
+        return compute(prediction[present].double(), y[present]).double()
+    of_target = _custom(metric, kind) if is_custom(metric) else COMPUTED[metric]
     values = []
     for column in range(y.size(1)):
         present = ~y[:, column].isnan()
         predicted, target = prediction[present, column].double(), y[present, column].double()
-        value = COMPUTED[metric](predicted, target) if len(target) else None
+        value = of_target(predicted, target) if len(target) else None
         if value is not None:
             values.append(value)
     if not values:
         raise OsanError(f"{metric}: expected a target with known values (rocauc: of both classes), got none")
     return torch.stack(values).mean()
+
+
+def _custom(metric: str, kind: str) -> Callable[[Tensor, Tensor], Tensor]:
+    """A custom metric of numbers, or of probabilities and classes. One of torchmetrics may be a class."""
+    found = custom_metric(metric)
+
+    def compute(predicted: Tensor, target: Tensor) -> Tensor:
+        if kind != "regression":
+            predicted = torch.sigmoid(predicted) if kind == "binary" else predicted.softmax(1)
+            target = target.long()
+        with calling(metric, "metric"):
+            function: Callable[[Tensor, Tensor], Any] = found
+            if isinstance(found, type):
+                classes = "num_classes" in inspect.signature(found).parameters and kind == "multiclass"
+                function = found(num_classes=predicted.size(1)) if classes else found()
+            value = torch.as_tensor(function(predicted, target))
+        if value.numel() != 1:
+            raise OsanError(f"metric: expected one number from {metric!r}, got shape {list(value.shape)}")
+        return value.detach().double().reshape(())
+
+    return compute
 
 
 def _rmse(predicted: Tensor, target: Tensor) -> Tensor:

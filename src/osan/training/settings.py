@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -60,7 +60,7 @@ class DataSettings(Section):
     seed: int = Field(default=0, ge=-_MOST_SEEDS, le=_MOST_SEEDS)
     validate_on_test: bool = False
     options: dict[str, Any] = {}
-    metric: MetricName | None = None
+    metric: Annotated[str | None, name_in(get_args(MetricName))] = None
     kind: Kind = "regression"
     smiles: str | list[str] = "smiles"
     fragments: Fragments = "keep"
@@ -217,9 +217,10 @@ class TrainingSettings(Section):
     apply to both networks. ``warmup`` is a number of epochs. ``options`` holds further keyword arguments:
     each goes to the optimizer or the schedule, whichever takes it.
 
-    ``loss`` is that of regression; ``"auto"`` is ``"mse"`` if the metric is ``rmse``, else ``"mae"``. Targets
-    are standardized where the task says so. With ``balance`` every class counts as much as the others; the
-    metric may gain, but probabilities no longer follow how frequent classes are. ``average`` keeps an
+    ``loss`` is that of regression; ``"auto"`` is ``"mse"`` if the metric is ``rmse``, else ``"mae"``. A
+    custom one, ``module:name``, is used for classes as well. Targets are standardized where the task says so.
+    With ``balance`` every class counts as much as the others; the metric may gain, but probabilities no
+    longer follow how frequent classes are. ``average`` keeps an
     exponential moving average of the weights with this decay per step, and validates, keeps and tests it in
     place of the weights of the last step.
 
@@ -248,7 +249,7 @@ class TrainingSettings(Section):
     decay_every: int | None = Field(default=None, ge=1)
     options: dict[str, Any] = {}
     precision: Annotated[Literal["32", "64", "bf16-mixed"], AS_TEXT] = "32"
-    loss: Literal["auto", "mae", "mse", "huber"] = "auto"
+    loss: Annotated[str, name_in("osan.training.scores:LOSSES", further=("auto",))] = "auto"
     balance: bool = False
     average: float | None = Field(default=None, gt=0, lt=1)
     watch_test: bool = False

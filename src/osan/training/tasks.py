@@ -13,7 +13,7 @@ from torch import Tensor
 
 from osan.data import Features, Normalization, Task, load, with_structure
 from osan.data.descriptors import num_scaled, statistics
-from osan.data.metrics import metric_words, metrics_for
+from osan.data.metrics import is_custom, metric_words, metrics_for
 from osan.data.naming import FOLDS, content_of, find_path, num_folds
 from osan.errors import OsanError
 from osan.nn.gaussian_process import MOST_POINTS
@@ -44,7 +44,7 @@ def load_task(
     if task is None:
         task = _load(settings, data, rejected)
     elif wanted.metric is not None:
-        if wanted.metric not in metrics_for(task.kind):
+        if not is_custom(wanted.metric) and wanted.metric not in metrics_for(task.kind):
             raise OsanError(
                 f"data.metric: expected {metric_words(task.kind)} for {task.kind}, got {wanted.metric}"
             )

@@ -29,11 +29,16 @@ SUFFIXES: dict[str, Format] = {
     ".graphml": "graphml",
 }
 
-# Formats that networkx reads, but that hold no labels, or names of vertices in their place.
+# How to read formats that others write: their lines may look like those of an edge list.
 _FOREIGN = {
-    ".gexf": "read_gexf",
-    ".adjlist": "read_adjlist",
-    ".net": "read_pajek",
+    ".gexf": "networkx.read_gexf",
+    **dict.fromkeys((".adjlist", ".adj"), "networkx.read_adjlist"),
+    ".madj": "networkx.read_multiline_adjlist",
+    ".net": "networkx.read_pajek",
+    **dict.fromkeys((".dot", ".gv"), "networkx.nx_agraph.read_dot"),
+    ".json": "json.load and networkx.node_link_graph",
+    ".mtx": "scipy.io.mmread and networkx.from_scipy_sparse_array",
+    **dict.fromkeys((".col", ".dimacs"), "a reader for DIMACS"),
 }
 
 # Bytes of memory for a line, for what a line of some formats becomes, and for a byte of GML or GraphML.
@@ -46,7 +51,8 @@ def read_graphs(path: str | Path, *, format: Format | None = None, directed: boo
 
     ===========  ==================================================================================
     graph6       one graph6, sparse6 or digraph6 graph per line, headers optional (.g6, .s6, .d6)
-    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el), also as networkx writes it
+    edges        one graph, lines ``u v [label]`` (.edges, .edgelist, .el), also as networkx writes it;
+                 or the rows of an adjacency matrix of 0 and 1
     sat          the format of EXP and CEXP
     table        tab-separated, with a header and graph6 columns (.tsv); a row of two graphs gives both
     smiles       one molecule per line (.smi, .smiles); needs ``osan[molecules]``
@@ -162,7 +168,7 @@ def _format(path: Path, content: bytes) -> Format:
     if suffix in _FOREIGN:
         raise OsanError(
             f"{path}: expected a format of read_graphs, got a {suffix} file; read it with "
-            f"networkx.{_FOREIGN[suffix]}, and pass the graph or write it with networkx.write_graph6"
+            f"{_FOREIGN[suffix]}, and pass the graph or write it with networkx.write_graph6"
         )
     kind = SUFFIXES.get(suffix) or _sniff(content)
     if kind is not None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from ast import literal_eval
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from math import isfinite
 from pathlib import PurePath
 
 import numpy as np
@@ -14,30 +16,51 @@ from osan.graphs.arcs import arc_without_reverse
 from osan.graphs.convert import from_edge_list
 from osan.graphs.graph import Graph
 from osan.graphs.lines import Line
+from osan.graphs.matrices import from_matrix, read_matrix
 from osan.graphs.molecules import from_smiles
 
 # Vertex names, numbers of vertices and degrees have at most this many digits; int() of more is slow.
 _MAX_DIGITS = 18
+# How names do not begin: JSON, XML, DOT, GML, Matrix Market, and tuples, whose blanks would end a name.
+_NO_NAME = "{[(<%"
+_DIMACS = re.compile(r"p [a-z]+ [0-9]+ [0-9]+")
+_HEADERS = {("source", "target"), ("from", "to"), ("src", "dst")}
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,4})?")
 
 
 def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = False) -> Graph:
     """Parse one graph from lines ``u v [label]``; ``#`` starts a comment line.
 
     A first line with a single integer is the number of vertices. Vertices may have any names without blanks;
-    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of the line. If
-    that is a dictionary, as networkx writes it, the label is its entry ``label``.
+    see :func:`~osan.graphs.convert.from_edge_list` for their numbering. A label is the rest of the line; one
+    that is written as a number is a number. If the rest is a dictionary, as networkx writes it, the label is
+    its entry ``label``.
+
+    If every line ``u v`` that is no loop has its reverse ``v u`` with the same label, the two are one edge,
+    as in :func:`~osan.graphs.pyg.from_pyg`; otherwise each line is an edge. Rows of 0 and 1, as many as there
+    are columns, are an adjacency matrix.
 
     >>> parse_edge_list([(1, "4"), (2, "0 1"), (3, "1 3 double")], "text").edge_labels
     (None, 'double')
     >>> parse_edge_list([(1, "a b {}"), (2, "b c {'weight': 2}")], "text").edge_labels is None
     True
+    >>> parse_edge_list([(1, "a b"), (2, "b a"), (3, "a a")], "text").edges.tolist()
+    [[0, 1], [0, 0]]
+
+    Raises
+    ------
+    OsanError
+        For a line that is no edge, and for what looks like a header or like another format.
     """
-    rows = [(number, line.split(None, 2)) for number, line in lines if not line.lstrip().startswith("#")]
-    rows = [(number, fields) for number, fields in rows if fields]
+    lines = [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if (matrix := read_matrix(lines)) is not None:
+        return from_matrix(matrix, source, directed=directed)
+    rows = [(number, line.split(None, 2)) for number, line in lines]
     if not rows:
         raise OsanError(
             f"{source}: expected lines 'u v [label]', got neither an edge nor a number of vertices"
         )
+    _refuse_other_formats(rows, source)
     size = None
     if len(rows[0][1]) == 1:
         number, fields = rows.pop(0)
@@ -61,7 +84,58 @@ def parse_edge_list(lines: Sequence[Line], source: str, *, directed: bool = Fals
         raise OsanError(
             f"{source}: expected at most {size} vertex names, as in the first line, got {len(names)}"
         )
-    return from_edge_list(edges, size, directed=directed, name=PurePath(source).name)
+    graph = from_edge_list(edges, size, directed=directed, name=PurePath(source).name)
+    return graph if directed else _merged(graph)
+
+
+def _refuse_other_formats(rows: Sequence[tuple[int, list[str]]], source: str) -> None:
+    """Refuse lines that have the shape of edges, but are those of DOT, DIMACS, JSON, adjacency lists, ..."""
+    for number, fields in rows:
+        odd = next((name for name in fields[:2] if name[0] in _NO_NAME or name[-1] in ",:;"), None)
+        if odd is None and fields[1:2] in (["--"], ["->"]):
+            odd = fields[1]
+        if fields[0] == "p" and _DIMACS.fullmatch(" ".join(fields)):
+            odd = " ".join(fields)
+        if odd is not None:
+            raise OsanError(
+                f"{source}, line {number}: expected an edge 'u v [label]', got {odd[:40]!r} as in another "
+                "format; read the file with networkx, and pass the graph or write it with "
+                "networkx.write_edgelist"
+            )
+    _refuse_header(rows, source)
+
+
+def _refuse_header(rows: Sequence[tuple[int, list[str]]], source: str) -> None:
+    """Refuse a first line of names, where all others have numbers, or that says what the columns are."""
+    edges = rows[1:] if len(rows[0][1]) == 1 else rows  # after the number of vertices
+    if len(edges) < 2:
+        return
+    (number, first), others = edges[0], edges[1:]
+    names = first[:2]
+    if any(map(_is_integer, names)):
+        return
+    numbers = all(_is_integer(name) for _, fields in others for name in fields[:2])
+    if numbers or tuple(map(str.lower, names)) in _HEADERS:
+        raise OsanError(
+            f"{source}, line {number}: expected an edge 'u v [label]', got {' '.join(names)[:40]!r}, which "
+            "looks like a header; delete the line, or begin it with '#'"
+        )
+
+
+def _merged(graph: Graph) -> Graph:
+    """The graph with one edge for a line and its reverse, if all lines have one with the same label."""
+    labels = graph.edge_labels
+    codes: dict[Hashable, int] = {}
+    numbers = None if labels is None else np.array([codes.setdefault(x, len(codes)) for x in labels])
+    if arc_without_reverse(graph.edges, numbers) is not None:
+        return graph
+    keep = np.flatnonzero(graph.edges[:, 0] <= graph.edges[:, 1])
+    return Graph(
+        graph.num_vertices,
+        graph.edges[keep],
+        edge_labels=None if labels is None else [labels[i] for i in keep],
+        name=graph.name,
+    )
 
 
 def _edge_label(rest: list[str]) -> tuple[Hashable, ...]:
@@ -72,7 +146,22 @@ def _edge_label(rest: list[str]) -> tuple[Hashable, ...]:
             attributes = literal_eval(text)
             if isinstance(attributes, dict):
                 return (attributes["label"],) if "label" in attributes else ()
-    return (text,) if text else ()
+    return (_number_or_text(text),) if text else ()
+
+
+def _number_or_text(text: str) -> float | int | str:
+    """A number if the text is one as programs write it: 1 and 1.0 are the same label, 01 is a text.
+
+    >>> _number_or_text("1"), _number_or_text("-2.50"), _number_or_text("01"), _number_or_text("1e999")
+    (1, -2.5, '01', '1e999')
+    """
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = float(text)
+    if not isfinite(number):
+        return text
+    # Floats do not hold all integers of so many digits.
+    return int(text) if _is_integer(text.removeprefix("-")) else number
 
 
 def looks_like_sat_pairs(lines: Sequence[Line]) -> bool:

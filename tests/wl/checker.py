@@ -28,8 +28,8 @@ def bag(items) -> frozenset:  # type: ignore[no-untyped-def, type-arg]
 class Side:
     """One of the two graphs: its places, what they see, and its units."""
 
-    def __init__(self, graph: Graph, test: WLTest, coded: bool) -> None:
-        self.graph, self.test, self.coded = graph, test, coded
+    def __init__(self, graph: Graph, test: WLTest) -> None:
+        self.graph, self.test = graph, test
         self.n = graph.num_vertices
         self.arcs = brute.arcs(graph)
         self.tuples = test.name == "wl" and (test.k > 1 or test.oblivious)
@@ -45,7 +45,9 @@ class Side:
         return self.bags[place[0]][1][place[1]]
 
     def code(self, code: object) -> str:
-        """As certificates write the code of an arc."""
+        """As certificates write the code of an arc; undirected ones without a label have none."""
+        if code == "None":
+            return ""
         label, direction = code if isinstance(code, tuple) else (code, "")
         return ("none" if label == "None" else label) + {"": "", "out": ">", "in": "<"}[direction]
 
@@ -54,7 +56,8 @@ class Side:
         if s is not None:
             _, alive, edges = self.bags[s]
             arcs = [arc for arc in arcs if arc[0] in alive and arc[2] in edges]
-        return bag((self.code(code), find(u)) if self.coded else find(u) for u, code, _ in arcs)
+        coded = [(self.code(code), u) for u, code, _ in arcs]
+        return bag((code, find(u)) if code else find(u) for code, u in coded)
 
     def sees(self, place: tuple[int, ...], color: Callable[[tuple[int, ...]], object]) -> tuple[object, ...]:
         """What the test lets a place see, by its definition, in the order of the certificate."""
@@ -99,8 +102,7 @@ class Side:
 
 def holds(certificate: Certificate, a: Graph, b: Graph) -> bool:
     """Whether as many units of both graphs match the certificate as it says, and not equally many."""
-    coded = a.directed or a.edge_labels is not None or b.edge_labels is not None
-    sides = [Side(graph, certificate.test, coded) for graph in (a, b)]
+    sides = [Side(graph, certificate.test) for graph in (a, b)]
     by_atom, by_step = {}, {}
     for i, reason in enumerate(certificate.reasons):
         if reason.before is None:

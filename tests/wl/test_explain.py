@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import brute
 import numpy as np
@@ -12,6 +13,9 @@ from checker import holds
 from osan.errors import OsanError
 from osan.graphs import Graph, cfi_pair, cycle_pair, read_graphs, read_pairs, rook_4x4, shrikhande
 from osan.wl import WLTest, draw_certificate, explain, refine
+from osan.wl.certificate_text import in_words
+from osan.wl.encode import encode
+from osan.wl.reasons import Arcs
 
 TESTS = [
     WLTest("wl"),
@@ -45,7 +49,7 @@ def random_pair(rng: np.random.Generator) -> tuple[Graph, Graph]:
     n, directed = int(rng.integers(1, 7)), bool(rng.random() < 0.2)
     m = int(rng.integers(0, 2 * n))
     labels = [f"{i % 2}" for i in range(n)] if rng.random() < 0.3 else None
-    kinds = [("a", "b", 2)[i % 3] for i in range(m)] if rng.random() < 0.3 else None
+    kinds = [("a", None, 2)[i % 3] for i in range(m)] if rng.random() < 0.3 else None
     one, other = (
         Graph(n, rng.integers(0, n, (m, 2)), directed=directed, vertex_labels=labels, edge_labels=kinds)
         for _ in range(2)
@@ -98,6 +102,59 @@ def test_what_is_not_separated_has_no_certificate():
     assert explain(rook_4x4(), shrikhande(), "wl", 2) is None
     with pytest.raises(OsanError, match="expected one whose colors can be explained, got GNN-as-kernel"):
         explain(*cycle_pair(3), "kernel")
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("word", ["mark", "entry"])
+def test_different_atomic_types_have_different_words(directed, word):
+    """Loops of all entries, labels and numbers of edges: nothing that a color depends on is left out."""
+    rng = np.random.default_rng(0)
+    words: dict[object, str] = {}
+    for _ in range(150):
+        m = int(rng.integers(0, 6))
+        kinds = [("a", None, 2)[i] for i in rng.integers(0, 3, m)] if rng.random() < 0.5 else None
+        labels = [("x", None)[i] for i in rng.integers(0, 2, 3)] if rng.random() < 0.5 else None
+        graph = Graph(
+            3, rng.integers(0, 3, (m, 2)), directed=directed, vertex_labels=labels, edge_labels=kinds
+        )
+        arcs = Arcs(encode([graph]))
+        for entries in product(range(3), repeat=int(rng.integers(1, 4))):
+            words[arcs.atomic_type(0, entries)] = in_words(arcs.atomic_type(0, entries), word)
+    assert len(words) > 500
+    assert len(set(words.values())) == len(words)
+
+
+def test_loops_in_words():
+    one, other = Graph(3, [(0, 1), (1, 2), (2, 2)]), Graph(3, [(0, 1), (1, 2), (1, 1)])
+    assert "mark 1: not adjacent, loop\n" in f"{explain(one, other, 'oswl')}\n"
+    loops = [Graph(1, [(0, 0)], edge_labels=[label]) for label in "ab"]
+    assert "label none, loop ('a'); entry 2: itself" in str(explain(*loops, "wl", 2))
+    twice = explain(Graph(1, [(0, 0)] * 2), Graph(1, [(0, 0)]), "wl", 2)
+    assert "label none, loop x 2; entry 2: itself" in str(twice)
+    arc = explain(Graph(1, [(0, 0)], directed=True), Graph(1, directed=True), "wl", 2)
+    assert "label none, loop; entry 2: itself" in str(arc)
+
+
+def test_one_unit_has_its_subgraphs_and_several_have_theirs():
+    star, path = Graph(4, [(0, 1), (0, 2), (0, 3)]), Graph(4, [(0, 1), (1, 2), (2, 3)])
+    assert "1 vertex of the first graph has the colors 3 x c1, c0 over its subgraphs" in str(
+        explain(star, path, "oswl")
+    )
+    assert "6 vertices of the first graph have" in str(explain(*cycle_pair(3), "oswl"))
+    assert "over their subgraphs, and 0" in str(explain(*cycle_pair(3), "oswl"))
+
+
+def test_labels_without_a_portable_text():
+    """Sets are equal whatever the order in which they are written."""
+    forth, back = frozenset([8, 0]), frozenset([0, 8])
+    one = Graph(3, [(0, 1), (1, 2)], vertex_labels=[forth, back, forth], edge_labels=[forth, back])
+    other = Graph(3, [(0, 1), (1, 2)], vertex_labels=[forth] * 3, edge_labels=[forth, frozenset()])
+    certificate = explain(one, other)
+    name = f"(1: {forth!r})"
+    assert f"label {name}" in str(certificate)
+    assert f"neighbors: 2 x {name} c1" in str(certificate) or f"neighbors: {name} c1" in str(certificate)
+    same = Graph(3, [(0, 1), (1, 2)], vertex_labels=[back] * 3, edge_labels=[back, forth])
+    assert explain(one, same) is None
 
 
 def test_pictures():

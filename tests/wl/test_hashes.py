@@ -39,8 +39,14 @@ def random_graph(rng: np.random.Generator, directed: bool, labels: bool, edge_la
     return Graph(
         n, edges, directed=directed,
         vertex_labels=[("a", 2)[i] for i in rng.integers(0, 2, n)] if labels else None,
-        edge_labels=rng.integers(0, 2, len(edges)).tolist() if edge_labels else None,
+        edge_labels=_edge_labels(rng, len(edges)) if edge_labels else None,
     )  # fmt: skip
+
+
+def _edge_labels(rng: np.random.Generator, m: int) -> list[object] | None:
+    """Labels, some or all of which may be missing: no label is a label, too."""
+    kinds = [[0, 1], [0, None], [None], None][rng.integers(0, 4)]
+    return None if kinds is None else [kinds[i] for i in rng.integers(0, len(kinds), m)]
 
 
 def graphs_to_compare(rng: np.random.Generator) -> list[Graph]:
@@ -66,11 +72,24 @@ def test_color_refinement(seed):
 
 
 @pytest.mark.parametrize("test", TESTS, ids=str)
-def test_other_tests(test):
-    graphs = graphs_to_compare(np.random.default_rng(1))
+@pytest.mark.parametrize("seed", [1, 4])
+def test_other_tests(test, seed):
+    graphs = graphs_to_compare(np.random.default_rng(seed))
     coloring = refine(graphs, test)
     hashes = np.array([color_hash(graph, test) for graph in graphs])
     assert ((hashes[:, None] == hashes) == (coloring.graph_colors[:, None] == coloring.graph_colors)).all()
+
+
+@pytest.mark.parametrize("test", [WLTest("wl"), *TESTS], ids=str)
+def test_no_label_is_a_label(test):
+    """Hashes of edges with the label None are those of edges without labels."""
+    path, plain = Graph(3, [(0, 1), (1, 2)]), Graph(3, [(0, 1), (1, 2)], edge_labels=[None, None])
+    assert color_hash(path, test) == color_hash(plain, test)
+    half = Graph(3, [(0, 1), (1, 2)], edge_labels=["double", None])
+    assert color_hash(path, test) != color_hash(half, test)
+    if test == WLTest("wl"):  # a component of a graph in which other edges have labels
+        both = Graph(5, [(0, 1), (1, 2), (3, 4)], edge_labels=[None, None, "double"])
+        assert (vertex_hashes(both)[:3] == vertex_hashes(path)).all()
 
 
 def test_what_is_not_separated():

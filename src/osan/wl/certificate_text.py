@@ -43,7 +43,8 @@ def _top(certificate: Certificate) -> str:
     if list(certificate.color.counts.values()) == [1]:
         return f"the color {written(certificate.color)}"
     over = "subgraphs" if certificate.unit == "vertex" else "vertices"
-    return f"the colors {written(certificate.color)} over its {over}"
+    whose = "its" if max(certificate.counts) == 1 else "their"
+    return f"the colors {written(certificate.color)} over {whose} {over}"
 
 
 def written(term: Term) -> str:
@@ -89,6 +90,8 @@ def in_words(atom: Term, word: str = "mark") -> str:
     >>> none, edge = Multiset(), Multiset([""])
     >>> in_words((("none", "none"), ("=", "-", "-", "="), (none, edge, edge, none)))
     'label none; mark 1: adjacent'
+    >>> in_words((("none", "none"), ("=", "-", "-", "="), (edge, edge, edge, Multiset(["'a'", "'a'"]))))
+    "label none, loop; mark 1: adjacent, loop x 2 ('a', 'a')"
     """
     assert isinstance(atom, tuple)
     if isinstance(atom[0], str):
@@ -99,11 +102,11 @@ def in_words(atom: Term, word: str = "mark") -> str:
     assert isinstance(equal, tuple)
     assert isinstance(joined, tuple)
     size, first = len(labels), 1 if word == "entry" else 0
-    told = [f"label {labels[0]}" + ("" if joined[0] == Multiset() else ", loop")]
+    told = [f"label {labels[0]}{_loops(joined[0])}"]
     for i in range(1, size):
-        relation = "itself" if equal[i] == "=" else _adjacent(joined[i])
         label = "" if labels[i] == labels[0] else f", label {labels[i]}"
-        told.append(f"{word} {first + i}: {relation}{label}")
+        relation = f"{_adjacent(joined[i])}{label}{_loops(joined[i * size + i])}"
+        told.append(f"{word} {first + i}: {'itself' if equal[i] == '=' else relation}")
     between = [
         f"{word} {first + i} and {first + j}: {'equal' if equal[place] == '=' else _adjacent(joined[place])}"
         for i in range(1, size)
@@ -114,10 +117,25 @@ def in_words(atom: Term, word: str = "mark") -> str:
 
 
 def _adjacent(arcs: Term) -> str:
+    return _counted("adjacent", _codes(arcs)) or "not adjacent"
+
+
+def _loops(arcs: Term) -> str:
+    """The loops at a vertex, each of which is an arc of both directions in a directed graph."""
+    loops = [code.removesuffix(">") for code in _codes(arcs) if not code.endswith("<")]
+    told = _counted("loop", ["" if code == "none" else code for code in loops])
+    return f", {told}" if told else ""
+
+
+def _codes(arcs: Term) -> list[str]:
     assert isinstance(arcs, Multiset)
-    codes = [str(code) for code, count in arcs.counts.items() for _ in range(count)]
+    return [str(code) for code, count in arcs.counts.items() for _ in range(count)]
+
+
+def _counted(word: str, codes: list[str]) -> str:
+    """How many arcs there are, and their codes if they have some; empty without arcs."""
     if not codes:
-        return "not adjacent"
+        return ""
     told = ", ".join(sorted(map(_code, filter(None, codes))))
     many = f" x {len(codes)}" if len(codes) > 1 else ""
-    return f"adjacent{many}" + (f" ({told})" if told else "")
+    return f"{word}{many}" + (f" ({told})" if told else "")

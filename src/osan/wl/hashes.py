@@ -200,7 +200,10 @@ def _in_order(
 
 
 def _codes(encoded: Encoded) -> tuple[npt.NDArray[np.int32], Words]:
-    """Codes of arcs, numbered in the order of their texts, and a word for each; empty if all are alike."""
+    """Codes of arcs, numbered in the order of their texts, and a word for each; empty if all are alike.
+
+    The word of an undirected arc without a label is 0, as in graphs in which no edge has one.
+    """
     if not encoded.arc_code.size:
         return encoded.arc_code, np.empty(0, dtype=np.uint64)
     (graph,) = encoded.graphs
@@ -213,7 +216,9 @@ def _codes(encoded: Encoded) -> tuple[npt.NDArray[np.int32], Words]:
     ]
     rank = np.argsort(np.argsort(np.array(texts)), kind="stable")
     numbers = rank[np.searchsorted(kinds, encoded.arc_code)].astype(np.int32)
-    return numbers, np.array([_words(text)[0] for text in sorted(texts)], dtype=np.uint64)
+    plain = None if graph.directed else f"{literal(None)} "
+    words = [0 if text == plain else _words(text)[0] for text in sorted(texts)]
+    return numbers, np.array(words, dtype=np.uint64)
 
 
 def _unfolded(graph: Graph, test: WLTest) -> tuple[str, list[str]]:
@@ -223,6 +228,8 @@ def _unfolded(graph: Graph, test: WLTest) -> tuple[str, list[str]]:
     equal names have equal colors in that round, in a coloring that is as fine as a round before for each of
     them, and so for both together: then it is stable.
     """
+    for label in {*(graph.vertex_labels or ()), *(graph.edge_labels or ())}:
+        literal(label)  # raises for labels without a text that is the same everywhere
     encoded = encode([graph])
     plan = test.builder.build(encoded, test)
     if plan.reasons is None:

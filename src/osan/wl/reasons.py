@@ -6,11 +6,12 @@ multiset of: a vertex, or a subgraph.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from osan.errors import OsanError
 from osan.wl.copies import Copies
 from osan.wl.encode import Colors, Encoded, Ints
 from osan.wl.terms import Multiset, Term, literal
@@ -45,28 +46,37 @@ class Arcs:
 
     def __init__(self, encoded: Encoded) -> None:
         self.encoded = encoded
-        self.coded = bool(encoded.arc_code.size)
+        self._names: dict[Hashable, str] = {}
 
     def at(self, graph: int, v: int) -> list[tuple[int, int, str]]:
-        """(other end, edge, code) of the arcs at vertex v of a graph."""
+        """(other end, edge, code) of the arcs at vertex v of a graph; the code of plain edges is empty."""
         encoded = self.encoded
         vertex = encoded.vertex_ptr[graph] + v
         first, last = int(encoded.arc_ptr[vertex]), int(encoded.arc_ptr[vertex + 1])
         ends = encoded.arc_target[first:last].tolist()
         edges = encoded.arc_edge[first:last].tolist()
-        if not self.coded:
-            return [(u, e, "") for u, e in zip(ends, edges, strict=True)]
         labels = encoded.graphs[graph].edge_labels
-        directed = encoded.graphs[graph].directed
-        leaves = (encoded.arc_code[first:last] % 2).tolist()
-        return [
-            (u, e, literal(None if labels is None else labels[e]) + (("<", ">")[leaving] if directed else ""))
-            for u, e, leaving in zip(ends, edges, leaves, strict=True)
-        ]
+        names = ["none" if labels is None else self._name(labels[e]) for e in edges]
+        if encoded.graphs[graph].directed:
+            leaves = (encoded.arc_code[first:last] % 2).tolist()
+            codes = [name + ("<", ">")[leaving] for name, leaving in zip(names, leaves, strict=True)]
+        else:
+            codes = ["" if name == "none" else name for name in names]
+        return list(zip(ends, edges, codes, strict=True))
 
     def label(self, graph: int, v: int) -> str:
         labels = self.encoded.graphs[graph].vertex_labels
-        return literal(None if labels is None else labels[v])
+        return "none" if labels is None else self._name(labels[v])
+
+    def _name(self, label: Hashable) -> str:
+        """A label as text, equal for equal labels only; one that is the same everywhere if there is one."""
+        try:
+            return literal(label)
+        except OsanError:
+            if label not in self._names:
+                # Equal sets may be written in different orders, so the first stands for all.
+                self._names[label] = f"({len(self._names) + 1}: {label!r})"
+            return self._names[label]
 
     def atomic_type(self, graph: int, tuple_: tuple[int, ...]) -> Term:
         """Labels, equalities and adjacencies of a tuple."""
@@ -146,7 +156,7 @@ class World:
                     continue
                 if self.copies.edge_mode and (edge in members) != (self.copies.edge_mode == 2):
                     continue
-            found.append((code, find(u)) if self.arcs.coded else find(u))
+            found.append((code, find(u)) if code else find(u))
         return Multiset(found)
 
 

@@ -105,6 +105,13 @@ def test_wrong_arguments():
         distinguishes_by_orbits(g, h, "wl", 2, groups=[[], [[1, 0, 3, 2, 4, 5]]])
     with pytest.raises(OsanError, match=r"groups: expected permutations for each of the 2 graphs, got 1"):
         distinguishes_by_orbits(g, h, "wl", 2, groups=[[]])
+    edge = nx.path_graph(2)
+    for groups in ([[[1.0, 0.0]], []], [[["a", "b"]], []], [[[-1, -2]], []], [[1, 0], []]):
+        with pytest.raises(OsanError, match="groups: expected automorphisms of graph 0, got"):
+            distinguishes_by_orbits(edge, edge, "wl", 2, groups=groups)
+    for groups in ([None, None], 3, [[[[1, 0], [1]]], []]):
+        with pytest.raises(OsanError, match="groups: expected a list of permutations for each graph, got"):
+            distinguishes_by_orbits(edge, edge, "wl", 2, groups=groups)
     for test in (WLTest("wl"), WLTest("sswl"), WLTest("oswl", 1, operation="delete"), WLTest("oswl", 0)):
         with pytest.raises(OsanError, match="expected k-WL with k > 1, or k-OSWL"):
             distinguishes_by_orbits(g, h, test)
@@ -117,3 +124,12 @@ def test_memory_is_stated_before_and_after_orbits_are_counted(monkeypatch):
     monkeypatch.setattr(orbits, "_tuples_differ", lambda *_: pytest.fail("too late"))
     with pytest.raises(TooLarge, match=r"[0-9]+ orbits of tuples"):
         distinguishes_by_orbits(g, h, "wl", 3, max_memory=36 * 10**4)
+
+
+@pytest.mark.parametrize("test", TESTS, ids=str)
+def test_graphs_without_vertices(test):
+    empty, edge = nx.Graph(), nx.path_graph(2)
+    assert tuple_orbits([], 0, 2).of_tuple.shape == (0,)
+    for groups in (None, [[], []], [[[]], []]):
+        assert distinguishes_by_orbits(empty, edge, test, groups=groups)
+        assert not distinguishes_by_orbits(empty, empty, test, groups=groups)

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from osan.arguments import integer
 from osan.errors import OsanError
 from osan.graphs.base import as_base
 from osan.graphs.convert import GraphLike
@@ -75,6 +76,7 @@ def fuerer_grid_pair(
     """
     import networkx as nx
 
+    h, n = integer(h, "h"), integer(n, "n")
     if h < 1 or n < 1 or h * n < 2:
         raise OsanError(f"grid: expected h, n >= 1 and h * n >= 2, got {h} x {n}")
     if twisted is None:

@@ -102,9 +102,12 @@ def distinguishes_by_orbits(
 
 
 def _checked(groups: Sequence[Sequence[npt.ArrayLike]], graphs: Sequence[Graph]) -> list[list[Ints]]:
-    if len(groups) != len(graphs):
-        raise OsanError(f"groups: expected permutations for each of the 2 graphs, got {len(groups)}")
-    found = [[np.asarray(each) for each in group] for group in groups]
+    try:
+        found = [[np.asarray(each) for each in group] for group in groups]
+    except (TypeError, ValueError):  # no lists, or rows of different lengths
+        raise OsanError(f"groups: expected a list of permutations for each graph, got {groups!r}") from None
+    if len(found) != len(graphs):
+        raise OsanError(f"groups: expected permutations for each of the 2 graphs, got {len(found)}")
     for i, (group, graph) in enumerate(zip(found, graphs, strict=True)):
         for each in group:
             if not is_automorphism(each, encode([graph])):
@@ -231,7 +234,7 @@ def _same_per_vertex(
     parts = np.split(colors, [copies.copy_ptr[copies.subgraph_ptr[1]]])
     found: list[dict[bytes, int]] = []
     for part, o, of_vertex, n in zip(parts, orbits, vertices, encoded.sizes.tolist(), strict=True):
-        by_vertex = part.reshape(-1, n)
+        by_vertex = part.reshape(len(o.first), n)
         seen: dict[bytes, int] = {}
         for orbit, size in enumerate(of_vertex.size.tolist()):
             inside = by_vertex[:, of_vertex.of_tuple == orbit]

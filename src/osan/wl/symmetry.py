@@ -136,7 +136,11 @@ class _Search:
 def is_automorphism(image: Ints, encoded: Encoded) -> bool:
     """Whether a permutation maps labels and relations of one graph onto themselves."""
     n = int(encoded.sizes[0])
-    if image.shape != (n,) or (np.sort(image) != np.arange(n)).any():
+    if n == 0:
+        return image.shape == (0,)
+    if image.shape != (n,) or not np.issubdtype(image.dtype, np.integer):
+        return False
+    if (np.sort(image) != np.arange(n)).any():
         return False
     relation = encoded.relation.reshape(n, n)
     return bool(
@@ -171,5 +175,5 @@ def tuple_orbits(group: Sequence[npt.ArrayLike], n: int, k: int) -> Orbits:
     >>> tuple_orbits([[1, 0, 2]], n=3, k=2).size.tolist()
     [2, 2, 2, 2, 1]
     """
-    images = np.array(group, dtype=np.int64).reshape(-1, n)
+    images = np.array(group, dtype=np.int64).reshape(len(group), n)
     return Orbits(*orbit_kernels.orbits(images, n, k))

@@ -87,7 +87,8 @@ def subgraphs(graph: Graph, test: WLTest):  # type: ignore[no-untyped-def]
             )
     elif test.ordered:
         for g in product(vertices, repeat=test.k):
-            yield g, {v: atp(graph, (v, *g)) for v in vertices}, set(edges)
+            # Without marks there is no tuple to compare with: 0-OSWL is 1-WL.
+            yield g, {v: atp(graph, (v, *g)) if g else label(graph, v) for v in vertices}, set(edges)
     else:
         for chosen in subsets(vertices, test.k):
             if test.operation == "mark":

@@ -22,6 +22,7 @@ TESTS = [
     WLTest("wl", 2),
     WLTest("wl", 2, oblivious=True),
     WLTest("wl", 3),
+    WLTest("oswl", 0),
     WLTest("oswl", 1),
     WLTest("oswl", 2),
     WLTest("oswl", 1, neighborhood="all"),

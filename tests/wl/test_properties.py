@@ -91,6 +91,20 @@ def test_verdicts_do_not_depend_on_company_or_order(test, data):
 
 
 @pytest.mark.parametrize(
+    "test", [WLTest("oswl", 0), WLTest("oswl", 0, ordered=False), WLTest("vs-oswl", 0)], ids=str
+)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_no_marks_are_color_refinement(test, data):
+    """Also with loops, parallel edges, directions and labels."""
+    directed = data.draw(st.booleans())
+    some = [data.draw(graphs(directed=directed)) for _ in range(3)]
+    some += [Graph(2, [(0, 1)], directed=directed), Graph(2, [(0, 0), (1, 1)], directed=directed)]
+    marked, plain = (refine(some, each).graph_colors for each in (test, WLTest("wl")))
+    assert ((marked[:, None] == marked) == (plain[:, None] == plain)).all()
+
+
+@pytest.mark.parametrize(
     ("weaker", "stronger"),
     [
         (WLTest("wl"), WLTest("wl", 2)),

@@ -223,14 +223,14 @@ def _touched(encoded: Encoded, copies: Copies) -> np.ndarray[tuple[int], np.dtyp
 
 
 def _ordered_types(encoded: Encoded, copies: Copies) -> Colors:
-    """atp(v, t(g)) for every copy."""
+    """atp(v, t(g)) for every copy; without marks the label alone, so that 0-OSWL is 1-WL also with loops."""
     sizes = encoded.sizes[copies.graph]
     vertex = vertex_of(encoded, copies)
     # The type of the tuple itself, then the relation of v to itself and to each entry.
     types = combine(
         encoded.labels[vertex], np.repeat(atomic_types(encoded, copies.graph, copies.members), sizes)
     )
-    if (encoded.arc_target == _source(encoded)).any():
+    if copies.members.shape[1] and (encoded.arc_target == _source(encoded)).any():
         graph = np.repeat(copies.graph, sizes)
         inside = vertex - encoded.vertex_ptr[graph]
         types = combine(types, _relation(encoded, graph, inside, inside))

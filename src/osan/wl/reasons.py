@@ -110,6 +110,8 @@ def copy_reasons(
         members = tuple(m for m in copies.members[s].tolist() if m >= 0)
         # 1-WL has no marks, and starts with labels alone.
         if test.what == "vertex" and test.ordered and test.name != "wl":
+            if not members:  # labels alone, too
+                return (arcs.label(graph, v),), ("=",), (Multiset(),)
             return arcs.atomic_type(graph, (v, *members))
         marks = (test.what == "vertex" and test.operation == "mark") or test.mark_center
         return (arcs.label(graph, v), "marked" if marks and v in members else "plain")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -140,24 +140,41 @@ def _plain(title: str, *pair: Graph, names: Sequence[str] | None = None) -> dict
     names = names or [
         graph.name or f"{'first' if i == 0 else 'second'} graph" for i, graph in enumerate(pair)
     ]
-    return {"title": title, "names": names, "pair": [_given(graph) for graph in pair]}
+    vertex = _texts([graph.vertex_labels for graph in pair])
+    edge = _texts([graph.edge_labels for graph in pair])
+    return {"title": title, "names": names, "pair": [_given(graph, vertex, edge) for graph in pair]}
 
 
-def _given(graph: Graph) -> dict[str, Any]:
+# The text of each label of a pair; no label has none.
+Texts = dict[Hashable, str | None]
+
+
+def _given(graph: Graph, vertex: Texts, edge: Texts) -> dict[str, Any]:
     """A graph as the page reads it: graph6, labels of vertices, and labels of edges by their larger end."""
     out: dict[str, Any] = {"g6": encode_graph6(graph.without_labels())}
     if graph.vertex_labels is not None:
-        out["labels"] = _texts(graph.vertex_labels)
+        out["labels"] = [vertex[label] for label in graph.vertex_labels]
     if graph.edge_labels is not None:
         low, high = np.sort(graph.edges, axis=1).T
-        texts = _texts(graph.edge_labels)
-        out["bonds"] = [texts[i] for i in np.lexsort((low, high))]
+        out["bonds"] = [edge[graph.edge_labels[i]] for i in np.lexsort((low, high))]
     return out
 
 
-def _texts(labels: Sequence[Any]) -> list[str]:
-    """Labels as texts, different for different labels; texts stay as they are."""
-    return [*labels] if all(isinstance(label, str) for label in labels) else [literal(x) for x in labels]
+def _texts(of_graphs: Iterable[Sequence[Hashable] | None]) -> Texts:
+    """A text for each label of some graphs, equal for equal labels only; texts stay as they are if possible.
+
+    >>> _texts([["C", None], [6, "C"]])
+    {'C': 'C', None: None, 6: '6'}
+    >>> _texts([["6"], [6]])
+    {'6': "'6'", 6: '6'}
+    """
+    labels = list(dict.fromkeys(label for given in of_graphs for label in given or ()))
+    others = {literal(label) for label in labels if not isinstance(label, str)}
+    clash = any(isinstance(label, str) and label in others for label in labels)
+    out: Texts = {}
+    for label in labels:
+        out[label] = label if isinstance(label, str) and not clash else literal(label)
+    return out | ({None: None} if None in out else {})
 
 
 def _molecules() -> dict[str, dict[str, Any]]:

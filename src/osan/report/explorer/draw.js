@@ -46,7 +46,7 @@ Osan.picture = ({ graph, at, colors, marks = [], gone = -1, selected = -1, cente
   const dots = at.map(([x, y], v) => {
     const there = colors[v] >= 0;
     const { fill, text } = there ? Osan.paint(colors[v]) : { fill: "none", text: "currentColor" };
-    const label = graph.labels ? Osan.escape(graph.labels[v]) : "";
+    const label = Osan.escape(graph.labels?.[v] ?? "");
     const which = marks.flatMap((m, i) => (m === v ? [i + 1] : []));
     const words = `vertex ${v}${label ? ` (${label})` : ""}, ${there ? `color ${Osan.nameOf(colors[v], letters)}` : "not in this subgraph"}`
       + (which.length ? `, ${center ? "center" : "marked"}` : "");

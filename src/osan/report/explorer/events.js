@@ -28,7 +28,7 @@ const changeGraph = (i, graph, places) => {
 const addVertex = (i, place) => {
   const graph = state.graphs[i];
   if (graph.n >= Osan.MOST) return;
-  const labels = graph.labels ? [...graph.labels, graph.labels[0] ?? ""] : null;
+  const labels = graph.labels ? [...graph.labels, graph.labels[0] ?? null] : null;
   changeGraph(i, { ...graph, n: graph.n + 1, labels }, [...state.at[i], place.map(Math.round)]);
 };
 
@@ -36,7 +36,7 @@ const toggleEdge = (i, u, v) => {
   const graph = state.graphs[i];
   const [low, high] = [Math.min(u, v), Math.max(u, v)];
   const rest = graph.edges.filter(([a, b]) => a !== low || b !== high);
-  const edges = rest.length < graph.edges.length ? rest : [...rest, [low, high, graph.edges[0]?.[2] ?? ""]];
+  const edges = rest.length < graph.edges.length ? rest : [...rest, [low, high, graph.edges[0]?.[2] ?? null]];
   changeGraph(i, { ...graph, edges }, state.at[i]);
 };
 
@@ -156,7 +156,7 @@ const watch = (panel, i) => {
     const text = at(`text-${panel}`).value.trim();
     try {
       const known = Osan.SMILES[text];
-      Osan.setGraph(i, known ? asGraph(known) : Osan.parseGraph(text), known ? text : "your graph");
+      Osan.setGraph(i, known ? Osan.asGraph(known) : Osan.parseGraph(text), known ? text : "your graph");
       at(`error-${panel}`).textContent = "";
       state.round = Infinity;
       Osan.update();

@@ -1,10 +1,10 @@
 "use strict";
-// Graphs: {n, edges: [[u, v, label], ...], labels: [text, ...] or null}; an edge without a label has "".
+// Graphs: {n, edges: [[u, v, label], ...], labels: [label, ...] or null}; a label is a text, or null for none.
 const Osan = {};
 
 Osan.graph = (n, edges, labels = null) => ({
   n,
-  edges: edges.map(([u, v, label = ""]) => [Math.min(u, v), Math.max(u, v), label]),
+  edges: edges.map(([u, v, label = null]) => [Math.min(u, v), Math.max(u, v), label]),
   labels,
 });
 
@@ -81,6 +81,14 @@ Osan.parseGraph = (text) => {
   return Osan.graph(n, [...seen.values()]);
 };
 Osan.MOST = 200;
+
+// A graph as the page is given it: graph6, labels of vertices, and labels of edges by their larger end.
+Osan.asGraph = ({ g6, labels, bonds }) => {
+  const graph = Osan.decodeGraph6(g6);
+  if (labels) graph.labels = labels;
+  if (bonds) graph.edges.forEach((edge, e) => { edge[2] = bonds[e]; });
+  return graph;
+};
 
 // For every vertex its neighbors as [vertex, code of the label, edge], and a matrix of codes (0: no edge).
 Osan.adjacency = (graph, codes) => {

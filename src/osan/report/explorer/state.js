@@ -9,12 +9,7 @@ Osan.PRESETS = [];
 
 const entryOf = (id) => Osan.TESTS.find((each) => each.id === id);
 
-const asGraph = (given) => {
-  const graph = Osan.decodeGraph6(given.g6);
-  if (given.labels) graph.labels = given.labels;
-  if (given.bonds) graph.edges.forEach((edge, e) => { edge[2] = given.bonds[e]; });
-  return graph;
-};
+const hasBonds = (graph) => graph.edges.some((edge) => edge[2] !== null);
 
 const asGiven = (graph) => {
   // graph6 lists edges by their larger end.
@@ -22,7 +17,7 @@ const asGiven = (graph) => {
   return {
     g6: Osan.encodeGraph6(graph),
     ...(graph.labels ? { labels: graph.labels } : {}),
-    ...(order.some((edge) => edge[2]) ? { bonds: order.map((edge) => edge[2]) } : {}),
+    ...(hasBonds(graph) ? { bonds: order.map((edge) => edge[2]) } : {}),
   };
 };
 
@@ -37,7 +32,7 @@ Osan.setGraph = (i, graph, name, at = null) => {
 
 Osan.setPreset = (number) => {
   const preset = Osan.PRESETS[number];
-  preset.pair.forEach((given, i) => Osan.setGraph(i, asGraph(given), preset.names[i]));
+  preset.pair.forEach((given, i) => Osan.setGraph(i, Osan.asGraph(given), preset.names[i]));
   state.preset = number;
   state.round = Infinity;
 };
@@ -74,7 +69,7 @@ Osan.readAddress = () => {
   if (!words.has("a") || !words.has("b")) return false;
   const read = (name) => (words.has(name) ? JSON.parse(words.get(name)) : undefined);
   ["a", "b"].forEach((side, i) => {
-    const graph = asGraph({ g6: words.get(side), labels: read(`l${side}`), bonds: read(`e${side}`) });
+    const graph = Osan.asGraph({ g6: words.get(side), labels: read(`l${side}`), bonds: read(`e${side}`) });
     const flat = words.get(`p${side}`)?.split(".").map(Number);
     const at = flat?.length === 2 * graph.n && flat.every(Number.isFinite)
       ? graph.n ? Array.from({ length: graph.n }, (_, v) => flat.slice(2 * v, 2 * v + 2)) : [] : null;
@@ -91,14 +86,14 @@ Osan.readAddress = () => {
 
 // The lines of Python that give the same verdict.
 Osan.python = (graphs, test, verdict) => {
-  const quoted = (words) => `[${words.map((word) => JSON.stringify(word)).join(", ")}]`;
-  const plain = graphs.every((graph) => !graph.labels && graph.edges.every((edge) => !edge[2]));
+  const quoted = (words) => `[${words.map((word) => (word === null ? "None" : JSON.stringify(word))).join(", ")}]`;
+  const plain = graphs.every((graph) => !graph.labels && !hasBonds(graph));
   const lines = graphs.map((graph, i) => {
     const name = "ab"[i];
     if (plain) return `${name} = decode_graph6(${JSON.stringify(Osan.encodeGraph6(graph))})`;
     const edges = graph.edges.map(([u, v]) => `(${u}, ${v})`).join(", ");
     const labels = graph.labels ? `, vertex_labels=${quoted(graph.labels)}` : "";
-    const bonds = graph.edges.some((edge) => edge[2]) ? `, edge_labels=${quoted(graph.edges.map((edge) => edge[2]))}` : "";
+    const bonds = hasBonds(graph) ? `, edge_labels=${quoted(graph.edges.map((edge) => edge[2]))}` : "";
     return `${name} = Graph(${graph.n}, [${edges}]${labels}${bonds})`;
   });
   const settings = Object.entries(test).filter(([key, value]) => !["name", "sees"].includes(key) && value !== undefined);

@@ -39,7 +39,7 @@ Osan.plan = (graphs, test) => {
   return test.name === "wl" && test.k > 1 ? Osan.tuplePlan(parts, test) : Osan.copyPlan(parts, test, codes.size + 1);
 };
 
-const labelOf = (part, v) => (part.graph.labels ? part.graph.labels[v] : "");
+const labelOf = (part, v) => part.graph.labels?.[v] ?? null;
 const byNumber = (a, b) => a - b;
 const sorted = (numbers) => Float64Array.from(numbers).sort();
 

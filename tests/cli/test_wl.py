@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -50,6 +51,35 @@ def test_ladder_counts_all_pairs(osan, folder):
     assert row["pairs"] == 6
     assert row["separated"]["1-WL"] == 4  # hexagon and triangles, and the two gadgets, look alike
     assert row["separated"]["2-WL"] == 6
+
+
+def test_ladder_of_two_graphs(osan, folder):
+    for pair in (("EhEG", "EwCW"), (str(folder / "hexagon.g6"), "EwCW")):
+        (row,) = json.loads(osan("wl", "ladder", *pair, "--json").stdout)
+        assert row["separated"] == {"1-WL": 0, "vertex-subgraph 1-OSWL": 1, "1-OSWL": 1, "2-WL": 1}
+    assert "two graphs" in osan("wl", "ladder", "EhEG", "EwCW", "--test", "wl 1").stdout
+    (folder / "path.edges").write_text("a b\nb c\n")
+    (folder / "fork.edges").write_text("a b\nc b\n")
+    both = [str(folder / name) for name in ("path.edges", "fork.edges")]
+    for option, count in (([], 0), (["--directed"], 1)):
+        (row,) = json.loads(osan("wl", "ladder", *both, *option, "--test", "wl 1", "--json").stdout)
+        assert row["separated"] == {"1-WL": count}
+
+
+def test_titles_of_tables_are_names_of_tests(osan):
+    """What a table prints can be asked for."""
+    for title in ("1-WL", "2-WL", "1-OSWL", "vertex-subgraph 1-OSWL", "SSWL(VS)", "oblivious 3-WL"):
+        told = osan("wl", "distinguish", "EhEG", "EwCW", "--test", title).stdout
+        assert told == f"{title}: {'not ' * (title == '1-WL')}separated\n"
+        (row,) = json.loads(osan("wl", "ladder", "EhEG", "EwCW", "--test", title, "--json").stdout)
+        assert row["separated"] == {title: int(title != "1-WL")}
+
+
+def test_help_names_every_test(osan):
+    from osan.wl.plans import PLANS
+
+    words = osan("wl", "distinguish", "--help").stdout.replace("│", " ").replace(",", " ").split()
+    assert {"vs-oswl", *(name for name in PLANS if not name.startswith("vs-"))} <= set(words)
 
 
 def test_ladder_goes_by_the_content_of_a_file(osan, folder):
@@ -105,14 +135,20 @@ def test_ladder_of_a_pair_table(osan, osan_data):
         (["wl", "color", "{folder}/both.g6", "--test", "owl"], "did you mean 'oswl'"),
         (["wl", "color", "{folder}/both.g6", "--max-memory", "much"], "4GB"),
         (["wl", "distinguish", "{folder}/both.g6", "A_"], "both.g6: expected one graph, got 2"),
-        (["wl", "distinguish", "A_", "no graph"], "expected a file or graph6 text, got 'no graph'"),
+        (
+            ["wl", "distinguish", "A_", "no graph"],
+            "expected a file or graph6 text, got 'no graph': no such file,",
+        ),
+        (["wl", "distinguish", "A_", "hexagno.g6"], "got 'hexagno.g6': no such file\n"),
+        (["wl", "distinguish", "A_", "A?", "--test", "2-WL", "--k", "3"], "k: expected 2, as in '2-WL'"),
+        (["wl", "distinguish", "A_", "A?", "--test", "0-WL"], "k: expected at least 1 for test 'wl', got 0"),
         (["wl", "distinguish", "{folder}/mixed.d6", "A_"], "directed"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl two"], "for example 'oswl 2'"),
         (["wl", "ladder", "{folder}/both.g6", "--test", ""], "for example 'oswl 2'"),
         (["wl", "ladder", "{folder}/both.g6", "--test", "oswl --2"], "for example 'oswl 2'"),
         (
             ["wl", "color", "{folder}/both.g6", "--test", "nested", "--what", "edge"],
-            "what: expected no value for test 'nested', got 'edge'",
+            "what: expected no value for test 'nested', got 'edge'; it takes hops\n",
         ),
         (["wl", "ladder", "{folder}/hexagon.g6"], "expected at least two graphs, got one"),
         (["wl", "enough", "A_"], "B: expected another graph, or a table of pairs alone, got 'A_' alone"),
@@ -156,4 +192,5 @@ def test_theory(osan):
     assert told["1-OSWL does not separate"] is False  # two columns too few: docs/theory.md
     shown = osan("theory", "--only", "backbone X_1").stdout
     assert "docs/theory.md" in shown
+    assert re.search(r"\b([02-9] hold|1 holds), ([02-9] do|1 does) not, 0 left open\.", shown)
     assert "--only: expected a text from a check" in osan("theory", "--only", "nothing like that").stderr

@@ -108,7 +108,7 @@ def test_sizes_beyond_one_byte():
         ("A~", "expected padding bits of zero"),
         (";A", "incremental sparse6"),
         (">>sparse6<<DQc", "expected sparse6 after its header"),
-        ("&A", "digraph6, truncated: expected 1 bytes"),
+        ("&A", "digraph6, truncated: expected 1 byte after"),
         ("~~~~~~~~", "truncated: expected \\d+ bytes after the number of vertices \\(68719476735\\)"),
     ],
 )

@@ -94,7 +94,10 @@ def _print(verdicts: list[Verdict]) -> None:
     console.print(table)
     held = sum(v.agrees is True for v in verdicts)
     against = sum(v.agrees is False for v in verdicts)
-    console.print(f"{held} hold, {against} do not, {len(verdicts) - held - against} left open.")
+    console.print(
+        f"{held} hold{'s' * (held == 1)}, {against} do{'es' * (against == 1)} not, "
+        f"{len(verdicts) - held - against} left open."
+    )
     for note in dict.fromkeys(v.note for v in verdicts if v.note):
         console.print(f"Left open: {note}")
     if against:

@@ -27,7 +27,10 @@ app = typer.Typer(
 TestName = Annotated[
     str,
     typer.Option(
-        "--test", help="wl, oswl, vs-oswl, id, nested, kernel, dss, or (vs-)[p|g|s]swl.", metavar="NAME"
+        "--test",
+        help="wl, oswl, vs-oswl, id, nested, kernel, dss, swl, pswl, gswl, sswl, or one of the last four "
+        "after vs-; also titles such as 2-WL.",
+        metavar="NAME",
     ),
 ]
 K = Annotated[int | None, typer.Option("--k", help="Size of tuples or subsets; 1 by default.")]
@@ -174,7 +177,11 @@ def one_graph(source: str, directed: bool) -> Graph:
     try:
         return decode_graph6(source)
     except OsanError as error:
-        raise OsanError(f"graph: expected a file or graph6 text, got {source!r} ({error})") from None
+        # Neither dots nor slashes are in graph6, but in most names of files.
+        reason = "" if set("./") & set(source) else f", and not graph6 ({error})"
+        raise OsanError(
+            f"graph: expected a file or graph6 text, got {source!r}: no such file{reason}"
+        ) from None
 
 
 @app.command()
@@ -229,33 +236,41 @@ def distinguish(
 
 @app.command()
 def ladder(
-    file: Annotated[Path, typer.Argument(help="A pair table, or graphs of which all pairs are compared.")],
+    file: Annotated[
+        str,
+        typer.Argument(help="A pair table, or graphs of which all pairs are compared; or a graph, with B."),
+    ],
+    b: Annotated[str | None, typer.Argument(help="Another graph (file or graph6 text).")] = None,
     max_k: Annotated[int, typer.Option(help="Up to this k-OSWL and (k+1)-WL.")] = 1,
     tests: Annotated[
         list[str] | None,
         typer.Option("--test", help="Only these, e.g. 'oswl 2'; may be repeated.", metavar="'NAME K'"),
     ] = None,
+    directed: Directed = False,
     max_memory: MaxMemory = None,
     as_json: Json = False,
 ) -> None:
-    """How many pairs of FILE each test separates, cheapest test first, category by category."""
+    """How many pairs of FILE, or whether two graphs, each test separates, cheapest test first."""
     from osan.errors import OsanError
-    from osan.graphs import read_graphs, read_pairs
+    from osan.graphs import Pair, read_graphs, read_pairs
     from osan.graphs.files import lists_pairs
     from osan.wl import ladder_tests, survey_graphs, survey_pairs
 
     chosen = [_parse(text) for text in tests] if tests else ladder_tests(max_k)
     limit = memory_limit(max_memory)
-    pairs = read_pairs(file) if lists_pairs(file) else None
+    if b is not None:
+        pairs: list[Pair] | None = [Pair(one_graph(file, directed), one_graph(b, directed), "two graphs")]
+    else:
+        pairs = read_pairs(file) if lists_pairs(file) else None
     with progress_bar() as bar:
         if pairs is not None:
             task = bar.add_task("pairs x tests", total=len(pairs) * len(chosen))
             rows = survey_pairs(pairs, chosen, max_memory=limit, tick=lambda: bar.advance(task))
         else:
             task = bar.add_task("tests", total=len(chosen))
-            graphs = read_graphs(file)
+            graphs = read_graphs(file, directed=directed)
             if len(graphs) < 2:
-                raise OsanError(f"{file}: expected at least two graphs, got one")
+                raise OsanError(f"{file}: expected at least two graphs, got one; name another one beside it")
             row = survey_graphs(
                 graphs,
                 chosen,
@@ -273,7 +288,10 @@ def ladder(
 def _parse(text: str) -> WLTest:
     from osan.errors import OsanError
     from osan.wl.settings import make_test
+    from osan.wl.titles import from_title
 
+    if from_title(text) is not None:
+        return make_test(text)
     found = re.fullmatch(r"\s*(\S+)(?:\s+(-?[0-9]+))?\s*", text)
     if found is None:
         raise OsanError(f"--test: expected a name and a k, for example 'oswl 2', got {text!r}")

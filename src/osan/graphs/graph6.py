@@ -152,8 +152,9 @@ def _parse(line: bytes, where: str) -> _Record | None:
     record = _Record(encoding, n, groups, where)
     if encoding != "sparse6" and len(groups) != (needed := -(-_matrix_bits(record) // 6)):
         problem = "truncated" if len(groups) < needed else "wrong length"
+        bytes_ = f"{needed} byte{'s' * (needed != 1)}"
         raise OsanError(
-            f"{where}: {encoding}, {problem}: expected {needed} bytes after the number of vertices ({n}), "
+            f"{where}: {encoding}, {problem}: expected {bytes_} after the number of vertices ({n}), "
             f"got {len(groups)}"
         )
     return record

@@ -11,6 +11,7 @@ from osan.arguments import integer, switch
 from osan.errors import OsanError
 from osan.parts import resolve
 from osan.wl.plans import AGGREGATIONS, PLANS, SWL_PLANS, PlanBuilder
+from osan.wl.titles import from_title
 from osan.words import Neighborhood, Operation
 
 # What a subgraph is made of.
@@ -128,7 +129,7 @@ class WLTest:
                 open_fields = [f.name for f in fields(self) if f.name not in ("name", *builder.fixed)]
                 raise OsanError(
                     f"{field}: expected no value for test {self.name!r}, got {given!r}; "
-                    f"it takes {' and '.join(open_fields)}"
+                    f"it takes {_listed(open_fields, 'and')}"
                 )
             object.__setattr__(self, field, value)
 
@@ -184,7 +185,13 @@ class WLTest:
 
 
 def make_test(test: str | WLTest, k: int | None = None, **settings: Any) -> WLTest:
-    """A :class:`WLTest` from its name and settings. An unknown setting raises with a suggestion."""
+    """A :class:`WLTest` from its name and settings. An unknown setting raises with a suggestion.
+
+    Titles are names, too, as ``str`` of a test gives them for tests with marks and without a policy.
+
+    >>> make_test("vertex-subgraph 2-OSWL") == make_test("vs-oswl", 2)
+    True
+    """
     if isinstance(test, WLTest):
         if k is not None or settings:
             given = sorted({"k": k, **settings} if k is not None else settings)
@@ -194,12 +201,30 @@ def make_test(test: str | WLTest, k: int | None = None, **settings: Any) -> WLTe
     for name in settings:
         if name not in known:
             raise OsanError(f"setting: expected {_either(known)}, got {name!r}{_suggest(name, known)}")
+    if isinstance(test, str) and test not in PLANS and (found := from_title(test)) is not None:
+        test, k, settings = _joined(test, found, k, settings)
     return WLTest(test, 1 if k is None else k, **settings)
 
 
+def _joined(
+    title: str, found: tuple[str, int | None, dict[str, Any]], k: int | None, settings: dict[str, Any]
+) -> tuple[str, int | None, dict[str, Any]]:
+    """The test with a title, and what is given beside it, which must agree."""
+    name, titled_k, titled = found
+    both = {**titled, "k": titled_k} if titled_k is not None else titled
+    for field, value in {**settings, "k": k}.items():
+        if value is not None and field in both and value != both[field]:
+            raise OsanError(f"{field}: expected {both[field]!r}, as in {title!r}, or no value, got {value!r}")
+    return name, k if titled_k is None else titled_k, {**settings, **titled}
+
+
 def _either(names: list[str]) -> str:
+    return _listed(names, "or")
+
+
+def _listed(names: list[str], word: str) -> str:
     *others, last = names
-    return f"{', '.join(others)} or {last}" if others else last
+    return f"{', '.join(others)} {word} {last}" if others else last
 
 
 def _suggest(value: object, names: list[str]) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+import networkx as nx
 import pytest
 
 from osan.graphs import cfi_pair, cycle_pair, encode_graph6, write_graphs
+from osan.wl import color_hash
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +112,39 @@ def test_explain(osan, folder):
     assert osan("wl", "explain", *pair).stdout == "1-WL: not separated\n"
 
 
+def test_hash(osan, folder):
+    one, other = osan("wl", "hash", str(folder / "both.g6")).stdout.split()
+    assert one == other == color_hash(cycle_pair(3)[0])
+    told = json.loads(osan("wl", "hash", str(folder / "four.g6"), "--test", "oswl", "--json").stdout)
+    graphs = [*cycle_pair(3), *cfi_pair(2, colors=False)]
+    assert told == {"test": "1-OSWL", "hashes": [color_hash(graph, "oswl") for graph in graphs]}
+    hexagon = encode_graph6(cycle_pair(40)[0])
+    assert osan("wl", "hash", hexagon).stdout == f"{color_hash(cycle_pair(40)[0])}\n"
+    assert "expected one whose colors can be hashed" in osan("wl", "hash", "A_", "--test", "kernel").stderr
+
+
+def test_identify(osan, folder):
+    assert osan("wl", "identify", "DhC").stdout == "1-WL: identified\n"
+    told = osan("wl", "identify", "EhEG")
+    head, found = told.stdout.splitlines()
+    assert (told.returncode, head) == (0, "1-WL: not identified, not separated from:")
+    assert nx.is_isomorphic(nx.from_graph6_bytes(found.encode()), nx.from_graph6_bytes(b"EwCW"))
+    shown = osan("wl", "identify", "EhEG", "--test", "oswl", "--among", str(folder / "four.g6"), "--json")
+    assert json.loads(shown.stdout) == {"test": "1-OSWL", "identified": True, "lookalikes": []}
+    labeled = folder / "labeled.edges"
+    labeled.write_text("0 1 a\n1 2 a\n")
+    assert "among: expected graphs to compare with" in osan("wl", "identify", str(labeled)).stderr
+    shown = osan("wl", "identify", str(labeled), "--among", str(labeled))
+    assert shown.stdout == "1-WL: identified\n"
+
+
+def test_dimension(osan, folder):
+    assert osan("wl", "dimension", "DhC").stdout == "1\n"
+    assert osan("wl", "dimension", "EhEG", "--max-k", "1").stdout == "more than 1\n"
+    told = osan("wl", "dimension", "EhEG", "--among", str(folder / "four.g6"), "--json").stdout
+    assert json.loads(told) == {"dimension": 2, "max_k": 3}
+
+
 def test_directed_edge_lists(osan, folder):
     (folder / "path.el").write_text("a b\nb c\n")
     (folder / "meeting.el").write_text("a b\nc b\n")
@@ -177,7 +212,9 @@ def test_one_empty_graph_is_no_error(osan, folder):
     assert osan("wl", "color", str(folder / "nothing.g6")).returncode == 0
 
 
-@pytest.mark.parametrize("command", [[], ["wl"], ["wl", "color"], ["wl", "ladder"], ["theory"], ["data"]])
+@pytest.mark.parametrize(
+    "command", [[], ["wl"], ["wl", "color"], ["wl", "ladder"], ["wl", "hash"], ["theory"], ["data"]]
+)
 def test_help_is_there(osan, command):
     result = osan(*command, "--help")
     assert result.returncode == 0

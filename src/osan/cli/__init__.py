@@ -35,6 +35,7 @@ from osan.cli import (
     wl,
     wl_enough,
     wl_explain,
+    wl_identify,
 )
 from osan.errors import OsanError, Unfinished
 
@@ -60,6 +61,9 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 wl.app.command()(wl_enough.enough)
 wl.app.command()(wl_explain.explain)
+wl.app.command("hash")(wl_identify.hash_)
+wl.app.command()(wl_identify.identify)
+wl.app.command()(wl_identify.dimension)
 app.add_typer(wl.app, name="wl")
 app.add_typer(recipes.app, name="recipes")
 app.command()(theory.theory)

@@ -126,6 +126,15 @@ def test_a_group_alone_says_what_to_do_next(group, hint):
     assert hint in (shown.stdout + shown.stderr).partition("Next: ")[2]
 
 
+@pytest.mark.parametrize("words", [["train"], ["data", "prepare"], ["data"], []], ids=" ".join)
+def test_flags_are_shown_without_a_type(words):
+    """A flag takes no value, so the help must not name the type of one."""
+    shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).stdout
+    lines = [line for line in shown.splitlines() if "--json" in line or "--help  " in line]
+    assert lines
+    assert not any("bool" in line.lower() for line in lines), lines
+
+
 def test_tables_go_by_label_and_number():
     ask = lambda *words: CliRunner().invoke(app, [*words, "--json"]).stdout  # noqa: E731
     assert ask("table", "4") == ask("table", "exp")

@@ -37,6 +37,7 @@ from osan.cli import (
     wl_explain,
     wl_identify,
 )
+from osan.cli.plain_flags import with_plain_flags
 from osan.errors import OsanError, Unfinished
 
 # Exit codes; "osan wl distinguish" exits with 1 for graphs that it does not separate.
@@ -80,6 +81,7 @@ app.command()(report.report)
 app.command()(explain.explain)
 app.command()(explore.explore)
 app.command()(demo.demo)
+with_plain_flags(app)
 
 
 @app.callback()

@@ -23,6 +23,7 @@ from osan.training.replicates import replicate as replicate_runs
 from osan.training.run import train as train_settings
 from osan.training.settings import Settings
 from osan.training.settings_files import named_changes
+from osan.words import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -130,8 +131,13 @@ class Replicates:
     scores: dict[str, Spread]
 
     def _repr_html_(self) -> str:
+        caption = f"{counted(len(self.runs), 'run')} in {self.folder}"
+        if len(self.runs) == 1:
+            return html_table(
+                ["test", "value"], [(name, each.mean) for name, each in self.scores.items()], caption
+            )
         rows = [(name, each.mean, each.deviation) for name, each in self.scores.items()]
-        return html_table(["test", "mean", "deviation"], rows, f"{len(self.runs)} runs in {self.folder}")
+        return html_table(["test", "mean", "deviation"], rows, caption)
 
 
 def replicate(

@@ -55,3 +55,12 @@ PARTS = {
     "osan.training.schedules:SCHEDULES": ("constant", "steps", "cosine", "one-cycle", "plateau"),
     "osan.training.schedules:NOISE_SCHEDULES": ("constant", "linear", "cosine"),
 }
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun, which is singular for 1.
+
+    >>> counted(1, "row"), counted(2, "row"), counted(0, "vertex")
+    ('1 row', '2 rows', '0 vertices')
+    """
+    return f"{number} {noun if number == 1 else {'vertex': 'vertices'}.get(noun, noun + 's')}"

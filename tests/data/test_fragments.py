@@ -170,7 +170,7 @@ def test_the_command_takes_several_columns(run, tmp_path, monkeypatch):
     )
     words = "data prepare new.csv --smiles a --smiles b --fragments largest --json"
     told = CliRunner().invoke(app, words.split())
-    assert '"rejected": "1 rows, listed in rejected.csv"' in told.output
+    assert '"rejected": "1 row, listed in rejected.csv"' in told.output
 
 
 def features(smiles):

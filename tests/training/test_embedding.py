@@ -64,7 +64,7 @@ def test_the_head_makes_predictions_of_them(place: Path, tmp_path: Path, policy:
     words = ["embed", str(tmp_path / "run"), str(place / "new.csv"), "--out"]
     told = CliRunner().invoke(app, [*words, str(tmp_path / "e.npz")], catch_exceptions=False)
     assert f"3 molecules, {width} numbers each" in told.stdout
-    assert "1 rows cannot be used; first: line 3, unreadable SMILES" in told.stderr
+    assert "1 row cannot be used; first: line 3, unreadable SMILES" in told.stderr
     with np.load(tmp_path / "e.npz", allow_pickle=False) as stored:
         np.testing.assert_array_equal(stored["embedding"], found.rows.numpy())
         assert stored["smiles"].tolist() == found.smiles

@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from osan.cli import app
+from osan.running import Replicates, open_run
 from osan.training import load_task, read_result
-from osan.training.replicates import replicate_settings
+from osan.training.replicates import replicate_settings, spread_of
 from osan.training.settings import validated
 
 
@@ -65,3 +66,10 @@ def test_mean_and_deviation_of_every_metric(table: Path, tmp_path: Path) -> None
     assert "holds a run with other settings: training.batch_size: 7" in str(told.exception)
     told = CliRunner().invoke(app, [*words, "--resume", str(folder / "seed-0")])
     assert "leave out" in str(told.exception)
+    # One run deviates from nothing.
+    told = CliRunner().invoke(app, [*words, "--replicates", "1"], catch_exceptions=False)
+    assert f"test mae      {mae['values'][0]:.4f}\n" in told.stdout
+    assert told.stdout.endswith(f"\n1 run in {folder}\n")
+    assert json.loads((folder / "replicates.json").read_text())["mae"]["deviation"] is None
+    alone = Replicates(folder, [open_run(folder / "seed-0")], spread_of(results[:1]))
+    assert "<th>deviation" not in alone._repr_html_()

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from osan.cli.options import SPLIT_HELP, Data, Json, console, one_or_many, print_json
+from osan.words import counted
 
 app = typer.Typer(
     help="List, inspect and prepare datasets.",
@@ -79,7 +80,7 @@ def prepare(
     task = load(path, rejected=rejected, **chosen)
     with rejected.open(encoding="utf-8", newline="") as stream:
         bad = sum(1 for _ in csv.reader(stream)) - 1
-    _show({**statistics(task), "rejected": f"{bad} rows, listed in {rejected}"}, as_json)
+    _show({**statistics(task), "rejected": f"{counted(bad, 'row')}, listed in {rejected}"}, as_json)
 
 
 @app.command()
@@ -129,7 +130,9 @@ def limits(
         return
     from rich.table import Table
 
-    table = Table("test", "colors", "graphs confused", best, title=f"{task.name}: {len(task.whole)} graphs")
+    table = Table(
+        "test", "colors", "graphs confused", best, title=f"{task.name}: {counted(len(task.whole), 'graph')}"
+    )
     for row in rows:
         table.add_row(row["test"], str(row["colors"]), str(row["confused"]), f"{row[best]:.4f}")
     console().print(table)

@@ -10,6 +10,7 @@ import typer
 
 from osan.cli.options import flag, one_or_many
 from osan.errors import OsanError
+from osan.words import counted
 
 
 def embed(
@@ -43,8 +44,8 @@ def embed(
     with flag("out", "--out"):
         write_embedded(out, embedded)
     count, width = embedded.rows.shape
-    typer.echo(f"wrote embeddings of {count} molecules, {width} numbers each, to {out}")
+    typer.echo(f"wrote embeddings of {counted(count, 'molecule')}, {counted(width, 'number')} each, to {out}")
     if embedded.rejected:
         first = embedded.rejected[0]
-        said = f"{len(embedded.rejected)} rows cannot be used; first: line {first.line}, {first.reason}"
-        typer.echo(said, err=True)
+        said = f"{counted(len(embedded.rejected), 'row')} cannot be used; first: line {first.line}"
+        typer.echo(f"{said}, {first.reason}", err=True)

@@ -10,6 +10,7 @@ import typer
 
 from osan.cli.options import Data, Json, print_json
 from osan.errors import OsanError
+from osan.words import counted
 
 
 def evaluate(
@@ -70,7 +71,7 @@ def evaluate(
         print_json({"run": str(run), "split": split, "graphs": len(graphs), **values, **more})
         return
     for name, value in values.items():
-        typer.echo(f"{split} {name} {value:.4f} ({len(graphs)} graphs)")
+        typer.echo(f"{split} {name} {value:.4f} ({counted(len(graphs), 'graph')})")
     if found is not None:
         width = "infinite" if found["width"] is None else f"{found['width']:.4g} wide on average"
         typer.echo(f"{split} coverage {found['coverage']:.4f} of intervals at level {level:g}, {width}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from osan.cli.options import Data, Json, console, print_json
+from osan.words import counted
 
 
 def explain(
@@ -38,7 +39,7 @@ def explain(
         from osan.report.choice_page import write_choice_page
 
         count = write_choice_page(run, page, graphs=graphs, samples=samples, data=data)
-        typer.echo(f"wrote {page} ({count} graphs of the test split)")
+        typer.echo(f"wrote {page} ({counted(count, 'graph')} of the test split)")
         return
     assert graph is not None
     from osan.report.drawing import save_picture

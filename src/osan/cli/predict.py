@@ -10,6 +10,7 @@ import typer
 
 from osan.cli.options import Json, flag, one_or_many, print_json
 from osan.errors import OsanError
+from osan.words import counted
 
 if TYPE_CHECKING:
     from osan.training.calibration import Interval
@@ -104,7 +105,7 @@ def _predict_graphs(
     if as_json:
         print_json({"predictions": [dict(zip(header, row, strict=True)) for row in rows], "rejected": []})
     else:
-        typer.echo(f"wrote predictions of {len(rows)} graphs to {out}")
+        typer.echo(f"wrote predictions of {counted(len(rows), 'graph')} to {out}")
 
 
 def _predict_file(
@@ -141,10 +142,10 @@ def _predict_file(
             neighbors=neighbors,
             progress=progress,
         )
-    typer.echo(f"wrote predictions of {told.molecules} molecules to {out}")
+    typer.echo(f"wrote predictions of {counted(told.molecules, 'molecule')} to {out}")
     if told.rejected:
         typer.echo(
-            f"{told.rejected} rows cannot be used, see {rejected}; first: line {told.first_line}, "
+            f"{counted(told.rejected, 'row')} cannot be used, see {rejected}; first: line {told.first_line}, "
             f"{told.first_reason}",
             err=True,
         )
@@ -195,7 +196,7 @@ def _print_molecules(
         told = [{"line": each.line, "smiles": each.smiles, "reason": each.reason} for each in bad]
         print_json({"predictions": rows, "rejected": told})
     elif out is not None:
-        typer.echo(f"wrote predictions of {len(predicted.values)} molecules to {out}")
+        typer.echo(f"wrote predictions of {counted(len(predicted.values), 'molecule')} to {out}")
     else:
         for name, value in zip(predicted.columns, predicted.values[0], strict=True):
             typer.echo(f"{name} {value:.6g}" if isinstance(value, float) else f"{name} {value}")

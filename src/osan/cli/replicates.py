@@ -11,6 +11,7 @@ import typer
 
 from osan import interrupts
 from osan.cli.options import flag, print_json
+from osan.words import counted
 
 if TYPE_CHECKING:
     from osan.training.settings import Settings
@@ -25,7 +26,7 @@ def train_replicates(
     processes: int | None,
     as_json: bool,
 ) -> None:
-    """Train the replicates that are missing, and print mean and deviation of every metric."""
+    """Train the replicates that are missing, and print every metric: mean and, of several, deviation."""
     from dataclasses import asdict
 
     from osan.training.folder import run_folder
@@ -44,5 +45,7 @@ def train_replicates(
         return
     width = max(map(len, found))
     for name, value in found.items():
-        typer.echo(f"test {name:{width}} {value.mean:.4f} +- {value.deviation:.4f}")
-    typer.echo(f"mean and standard deviation of {count} runs in {quote(str(folder))}")
+        spread = "" if value.deviation is None else f" +- {value.deviation:.4f}"
+        typer.echo(f"test {name:{width}} {value.mean:.4f}{spread}")
+    what = "mean and standard deviation of " if count > 1 else ""
+    typer.echo(f"{what}{counted(count, 'run')} in {quote(str(folder))}")

@@ -12,6 +12,7 @@ import typer
 from osan import interrupts
 from osan.cli.options import RUNS, Json, Runs, flag, print_json
 from osan.errors import OsanError
+from osan.words import counted
 
 if TYPE_CHECKING:
     from osan.training.jobs import Event, Job
@@ -71,7 +72,7 @@ def sweep(
         print_json({"already": done, **counts, "failures": failures, "runs": str(runs)})
     else:
         typer.echo(
-            f"{counts['finished']} runs finished, {counts['failed']} failed, "
+            f"{counted(counts['finished'], 'run')} finished, {counts['failed']} failed, "
             f"{counts['interrupted']} left to do; {done} were finished before."
         )
     if counts["failed"]:
@@ -114,4 +115,4 @@ def _show_plan(todo: list[Job], done: int, as_json: bool) -> None:
         return
     for job in todo:
         typer.echo(str(job))
-    typer.echo(f"{len(todo)} runs to do, {done} finished.")
+    typer.echo(f"{counted(len(todo), 'run')} to do, {done} finished.")

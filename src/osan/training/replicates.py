@@ -19,10 +19,10 @@ REPLICATES = "replicates.json"
 
 @dataclass(frozen=True)
 class Spread:
-    """A metric over replicates: its mean, the sample standard deviation (0 for one run) and the values."""
+    """A metric over replicates: its mean, the sample standard deviation (``None`` for one) and the values."""
 
     mean: float
-    deviation: float
+    deviation: float | None
     values: list[float]
 
 
@@ -82,4 +82,4 @@ def spread_of(results: Sequence[Result]) -> dict[str, Spread]:
     names = [name for name in rows[0] if all(name in row for row in rows)]
     columns = {name: [row[name] for row in rows] for name in names}
     found = {name: mean_std(values) for name, values in columns.items()}
-    return {name: Spread(mean, std or 0.0, columns[name]) for name, (mean, std) in found.items()}
+    return {name: Spread(mean, std, columns[name]) for name, (mean, std) in found.items()}

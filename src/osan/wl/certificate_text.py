@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from osan.wl.terms import Multiset, Term
+from osan.words import counted
 
 if TYPE_CHECKING:
     from osan.wl.explain import Certificate
@@ -17,8 +18,8 @@ def told(certificate: Certificate) -> str:
     most, least = max(certificate.counts), min(certificate.counts)
     lines = [
         f"{certificate.test} separates the graphs {_after(certificate.round)}:",
-        f"{_units(most, certificate.unit)} of the {names[graph]} graph {'has' if most == 1 else 'have'} "
-        f"{_top(certificate)}, and {_units(least, certificate.unit)} of the {names[1 - graph]} graph.",
+        f"{counted(most, certificate.unit)} of the {names[graph]} graph {'has' if most == 1 else 'have'} "
+        f"{_top(certificate)}, and {counted(least, certificate.unit)} of the {names[1 - graph]} graph.",
     ]
     word = "mark" if certificate.marks else "entry"
     for i, reason in enumerate(certificate.reasons):
@@ -32,10 +33,6 @@ def told(certificate: Certificate) -> str:
 
 def _after(round_: int) -> str:
     return f"after round {round_}" if round_ else "at the start"
-
-
-def _units(count: int, unit: str) -> str:
-    return f"{count} {unit if count == 1 else {'vertex': 'vertices'}.get(unit, unit + 's')}"
 
 
 def _top(certificate: Certificate) -> str:

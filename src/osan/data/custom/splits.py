@@ -27,7 +27,7 @@ from osan.data.splits import (
 )
 from osan.errors import OsanError
 from osan.files import read_text
-from osan.words import Kind
+from osan.words import Kind, counted
 
 # What a pickled array of integers consists of, also in files of numpy 1.
 _RECONSTRUCT = np.zeros(0).__reduce__()[0]
@@ -94,7 +94,7 @@ def custom_split(
         raise OsanError(f"split: expected {known} or a split file, got {str(split)!r}{hint}")
     parts = _used(whole, total, rows)
     rest = len(y) - sum(map(len, parts.values()))
-    return parts, words + (f", {rest} graph{'' if rest == 1 else 's'} in no part" if rest else "")
+    return parts, words + (f", {counted(rest, 'graph')} in no part" if rest else "")
 
 
 def check_custom(request: SplitRequest) -> None:

@@ -87,6 +87,15 @@ def test_prepare_own_molecules(tmp_path, name):
         run(*words, "--rejected", tmp_path / name / "rows")
 
 
+def test_limits_of_several_columns_of_smiles(tmp_path):
+    """By the second column alone, the first two rows would be the same."""
+    rows = [f"{'C' * (i + 1)},{'O' if i < 2 else 'O' * i},{i}" for i in range(6)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    words = ("limits", tmp_path / "a.csv", "--target", "y", "--json", "--smiles")
+    assert json.loads(run(*words, "b"))["graphs"] == 5
+    assert json.loads(run(*words, "a", "--smiles", "b"))["graphs"] == 6
+
+
 def test_prepare_own_graphs(tmp_path):
     (tmp_path / "a.g6").write_text("Bw\nCF\nC~\nDQc\n")
     (tmp_path / "y.txt").write_text("1\n2\n3\n4\n")

@@ -93,7 +93,9 @@ def limits(
         bool, typer.Option("--structure", help="Without features of vertices and edges.")
     ] = False,
     data: Data = None,
-    smiles: Annotated[str, typer.Option(help="Your table: column with SMILES.")] = "smiles",
+    smiles: Annotated[
+        list[str] | None, typer.Option(help="Your table: column with SMILES (repeatable).")
+    ] = None,
     target: Annotated[list[str] | None, typer.Option(help="Your table: target column (repeatable).")] = None,
     labels: Annotated[Path | None, typer.Option(help="Your graphs: file with one line per graph.")] = None,
     kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
@@ -112,7 +114,7 @@ def limits(
     path = find_path(name)
     own: dict[str, Any] = {} if path is None else {"kind": kind, "labels": labels}
     if path is not None and content_of(path) == "table":
-        own |= {"smiles": smiles, "targets": target}
+        own |= {"smiles": one_or_many(smiles), "targets": target}
     task = load(name, data, **own)
     with progress_bar() as bar:
         step = bar.add_task("reading graphs", total=len(TESTS) + 1)

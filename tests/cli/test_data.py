@@ -87,6 +87,30 @@ def test_prepare_own_molecules(tmp_path, name):
         run(*words, "--rejected", tmp_path / name / "rows")
 
 
+def test_prepare_refuses_what_cannot_be_trained_on(tmp_path):
+    rows = [f"{'C' * (i + 1)},1" for i in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["smiles,c", *rows]) + "\n")
+    words = ("prepare", tmp_path / "a.csv", "--target", "c")
+    assert json.loads(run(*words, "--json"))["graphs"] == 30
+    with pytest.raises(OsanError, match=r"a.csv can be read, .*: c: expected both classes, got one of them"):
+        run(*words, "--kind", "binary")
+
+
+def test_prepare_lists_bad_rows_if_there_are_some_or_it_is_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("smiles,y\nC,1\nCC,2\nCCC,3\n")
+    facts = json.loads(run("prepare", "a.csv", "--target", "y", "--json"))
+    assert facts["rejected"] == "0 rows"
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["a.csv"]
+    facts = json.loads(run("prepare", "a.csv", "--target", "y", "--rejected", "r.csv", "--json"))
+    assert facts["rejected"] == "0 rows, listed in r.csv"
+    assert (tmp_path / "r.csv").read_text() == "line,smiles,reason\n"
+    (tmp_path / "a.csv").write_text("smiles,y\nbad,1\n")
+    with pytest.raises(OsanError, match="expected at least one usable row"):
+        run("prepare", "a.csv", "--target", "y")
+    assert (tmp_path / "rejected.csv").read_text().splitlines()[1:] == ["2,bad,unreadable SMILES"]
+
+
 def test_limits_of_several_columns_of_smiles(tmp_path):
     """By the second column alone, the first two rows would be the same."""
     rows = [f"{'C' * (i + 1)},{'O' if i < 2 else 'O' * i},{i}" for i in range(6)]

@@ -5,12 +5,18 @@ from __future__ import annotations
 import csv
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from osan.cli.options import SPLIT_HELP, Data, Json, console, one_or_many, print_json
+from osan.errors import OsanError
+from osan.files import write_bytes
 from osan.words import counted
+
+if TYPE_CHECKING:
+    from osan.data.task import Task
 
 app = typer.Typer(
     help="List, inspect and prepare datasets.",
@@ -59,7 +65,9 @@ def prepare(
     kind: Annotated[str, typer.Option(help="Your file: regression, binary or multiclass.")] = "regression",
     split: Annotated[str, typer.Option(help=SPLIT_HELP)] = "random",
     seed: Annotated[int, typer.Option(help="Your file: seed of the random split.")] = 0,
-    rejected: Annotated[Path, typer.Option(help="Your table: file for bad rows.")] = Path("rejected.csv"),
+    rejected: Annotated[
+        Path | None, typer.Option(help="Your table: file for bad rows (default: rejected.csv, if any).")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Download a dataset and process it into the cache, or check your file."""
@@ -73,14 +81,45 @@ def prepare(
         _show(describe_dataset(name, data), as_json)
         return
     chosen: dict[str, Any] = {"labels": labels, "kind": kind, "split": split, "seed": seed}
+    facts: dict[str, Any] = {}
     if content_of(path) != "table":
-        _show(statistics(load(path, **chosen)), as_json)
-        return
-    chosen |= {"smiles": one_or_many(smiles), "targets": target, "fragments": fragments}
-    task = load(path, rejected=rejected, **chosen)
-    with rejected.open(encoding="utf-8", newline="") as stream:
+        task = load(path, **chosen)
+    else:
+        chosen |= {"smiles": one_or_many(smiles), "targets": target, "fragments": fragments}
+        with TemporaryDirectory() as place:
+            found = Path(place, "rejected.csv")
+            try:
+                task = load(path, rejected=found, **chosen)
+            finally:
+                facts["rejected"] = _listed(found, rejected)
+    _check_trainable(task, target or [])
+    _show({**statistics(task), **facts}, as_json)
+
+
+def _listed(found: Path, asked: Path | None) -> str:
+    """Keep a file of bad rows if there are some, or if it was asked for; how many, and where they are."""
+    if not found.is_file():
+        return ""
+    with found.open(encoding="utf-8", newline="") as stream:
         bad = sum(1 for _ in csv.reader(stream)) - 1
-    _show({**statistics(task), "rejected": f"{counted(bad, 'row')}, listed in {rejected}"}, as_json)
+    if not bad and asked is None:
+        return counted(bad, "row")
+    place = asked or Path("rejected.csv")
+    write_bytes(place, found.read_bytes())
+    return f"{counted(bad, 'row')}, listed in {place}"
+
+
+def _check_trainable(task: Task, targets: list[str]) -> None:
+    """Raise if ``osan train`` would refuse the data, as those of a single class."""
+    from osan.training.evaluation import check_scorable
+    from osan.training.settings import Settings
+    from osan.training.tasks import TaskInfo
+
+    info = TaskInfo.of(task, Settings().changed({"data.targets": targets}))
+    try:
+        check_scorable(task, info)
+    except OsanError as error:
+        raise OsanError(f"{task.name} can be read, but not trained on: {error}") from None
 
 
 @app.command()

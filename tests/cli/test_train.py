@@ -156,10 +156,22 @@ def test_predict_one_molecule(own_run, tmp_path):
     assert len(json.loads(run("predict", own_run, "CCO", "--json").stdout)["predictions"]) == 2
 
 
-@pytest.mark.parametrize("text", ["nowhere.csv", "", "runs", "C1CC"])
+@pytest.mark.parametrize("name", ["list.smi", "a.sdf", "a.xlsx"])
+def test_molecules_in_other_formats_are_refused_at_once(own_run, tmp_path, name):
+    (tmp_path / name).write_text("CCO\nCC\n")
+    told = rf"{name}: expected molecules in a \.csv, \.tsv or \.parquet file, got "
+    for words in (("predict", own_run, name), ("predict", own_run, name, "--json"), ("embed", own_run, name)):
+        with pytest.raises(OsanError, match=told):
+            run(*words)
+    with pytest.raises(OsanError, match=told):
+        run("train", name, "--target", "logS", *TINY)
+
+
+@pytest.mark.parametrize("text", ["nowhere.csv", "nowhere.smi", "", "runs", "C1CC"])
 def test_neither_a_file_nor_a_molecule(own_run, tmp_path, text):
     (tmp_path / "runs").mkdir()
-    why = {"nowhere.csv": "no such file", "": "empty SMILES"}.get(text, "unreadable SM")
+    why = {"": "empty SMILES"}.get(text, "unreadable SM")
+    why = "no such file" if text.startswith("nowhere") else why
     told = f"molecules: expected a file or a SMILES string, got {text!r} ({why}"
     with pytest.raises(OsanError, match=re.escape(told)):
         run("predict", own_run, text)
@@ -341,7 +353,7 @@ def test_recipes_are_listed_and_shown(tmp_path):
     [
         (("train",), "expected one of a dataset, --recipe, --settings, --resume; got nothing"),
         (("train", "exp", "--recipe", "exp/gin/baseline"), "got a dataset and --recipe"),
-        (("train", "nowhere.csv"), "got 'nowhere.csv'"),
+        (("train", "nowhere.csv"), "dataset: expected a file, got 'nowhere.csv', which does not exist"),
         (("train", "exp", "--subgraphs", "3"), "--subgraphs needs a policy"),
         (
             ("train", "--recipe", "exp/gin/baseline", "--selection", "random"),

@@ -7,6 +7,8 @@ import torch
 from torch_geometric.data import Data
 
 from osan.data import load, load_graphs, load_table, names
+from osan.data.formats.chunks import table_chunks
+from osan.data.formats.table import read_table
 from osan.data.naming import content_of, find_path
 from osan.errors import OsanError
 from osan.graphs import Graph, write_graphs
@@ -82,7 +84,8 @@ def test_names_come_before_paths(folder):
             "expected a file, a folder, 'module:name' or one of .*, got 'zink'; did you mean 'zinc'?",
         ),
         ("", {}, "got ''"),
-        ("none.csv", {}, "expected a file, .* got 'none.csv'"),
+        ("none.csv", {}, "^dataset: expected a file, got 'none.csv', which does not exist$"),
+        ("none.g6.gz", {}, "^dataset: expected a file, got 'none.g6.gz', which does not exist$"),
         ("C" * 5000, {}, "expected a file"),
         ([], {}, "expected a name or a path, got list; for graphs in memory use osan.data.task_from_graphs"),
         ("planted-motif", {"targets": "y"}, "targets: expected none, for planted-motif is a named dataset"),
@@ -100,3 +103,27 @@ def test_names_come_before_paths(folder):
 def test_wrong_requests(folder, dataset, options, message):
     with pytest.raises(OsanError, match=message):
         load(dataset, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("a.xlsx", "save the sheet as CSV"),
+        ("a.ods", "save the sheet as CSV"),
+        ("a.SDF", r"RDKit's PandasTools\.LoadSDF"),
+        ("a.mol2", r"RDKit's PandasTools\.LoadSDF"),
+        ("a.smi", "put a first line with the word smiles"),
+        ("a.sdf.gz", r"RDKit's PandasTools\.LoadSDF"),
+    ],
+)
+def test_molecules_in_other_formats(folder, name, hint):
+    """The first thing to be said is which formats are read, and how to get there."""
+    Path(name).write_bytes(b"CCO ethanol\nCC ethane\n")
+    told = rf"^{name}: expected molecules in a \.csv, \.tsv or \.parquet file, got \.[a-z0-9]+; {hint}"
+    for read in (load, load_graphs, lambda path: read_table(Path(path), ["smiles"])):
+        with pytest.raises(OsanError, match=told):
+            read(name)
+    with pytest.raises(OsanError, match=told):
+        next(table_chunks(Path(name), ["smiles"]))
+    with pytest.raises(OsanError, match=told):
+        load(name, targets=["y"], labels="labels.txt")

@@ -76,6 +76,7 @@ def predict(
 
 def _are_graphs(given: str, takes_molecules: bool) -> bool:
     """Whether a file or folder holds graphs, by its name, else by what the run was trained on."""
+    from osan.data.formats.table import refuse_foreign
     from osan.data.naming import content_of
 
     # pathlib raises for long SMILES
@@ -85,6 +86,7 @@ def _are_graphs(given: str, takes_molecules: bool) -> bool:
         raise OsanError(
             f"graphs: expected a file or folder of graphs, got {given[:80]!r}, which does not exist"
         )
+    refuse_foreign(given)
     content = content_of(given)
     return content == "graphs" or (content is None and not takes_molecules)
 
@@ -164,7 +166,7 @@ def _print_molecules(
     """Predict one molecule, or a table that fits into memory, and print the predictions."""
     from osan.data.custom.fragments import smiles_columns
     from osan.data.custom.rejected import write_rejected
-    from osan.data.formats.table import SMILES_HINT, is_table, read_table
+    from osan.data.formats.table import SMILES_HINT, is_foreign, is_table, read_table
     from osan.data.naming import table_columns
     from osan.training.columns import distinct, write_csv
     from osan.training.neighbors import neighbors_of
@@ -183,7 +185,7 @@ def _print_molecules(
     predicted = predict_table(model, table, column, interval=interval, neighbors=similar)
     bad = predicted.rejected
     if bad and not of_file:
-        why = "no such file" if is_table(given) else bad[0].reason
+        why = "no such file" if is_table(given) or is_foreign(given) else bad[0].reason
         raise OsanError(f"molecules: expected a file or a SMILES string, got {given[:80]!r} ({why})")
     if out is not None:
         separator = "\t" if ".tsv" in out.name.lower() else ";" if table.decimal_comma else ","

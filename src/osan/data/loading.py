@@ -10,6 +10,7 @@ from typing import Any
 
 from osan.data.custom.graphs import load_graphs
 from osan.data.custom.molecules import load_table
+from osan.data.formats.table import refuse_foreign
 from osan.data.generated.tasks import GENERATED
 from osan.data.naming import content_of, find_path
 from osan.data.published.catalog import PUBLISHED
@@ -130,6 +131,7 @@ def load(
         _refuse(str(path), "a table, whose targets are columns", labels=labels)
         of_table: dict[str, Any] = {"descriptors": descriptors, "fragments": fragments or "keep"}
         return load_table(path, smiles or "smiles", targets or "y", rejected=rejected, **of_table, **common)
+    refuse_foreign(path)
     table = {"smiles": smiles, "targets": targets, "descriptors": descriptors or None}
     _refuse(str(path), "a file of graphs", **table, fragments=fragments)
     return load_graphs(path, labels=labels, **common)

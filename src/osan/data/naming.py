@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from osan.data.formats.table import is_table
+from osan.data.formats.table import is_foreign, is_table
 from osan.data.published.catalog import PUBLISHED
 from osan.errors import OsanError
 from osan.words import ENCODINGS, GENERATED_NAMES
@@ -46,6 +46,8 @@ def find_path(dataset: str | os.PathLike[str]) -> Path | None:
         return Path(text)
     if _is_custom(text):
         return None
+    if _content_by_suffix(text) is not None or is_foreign(text):
+        raise OsanError(f"dataset: expected a file, got {text!r}, which does not exist")
     close = get_close_matches(text, names(), n=1, cutoff=0.5)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     known = f"a file, a folder, 'module:name' or one of {', '.join(names())}"
@@ -58,13 +60,16 @@ def content_of(path: str | os.PathLike[str]) -> Literal["table", "graphs"] | Non
     >>> content_of("molecules.csv.gz"), content_of("pairs.g6"), content_of("notes.txt")
     ('table', 'graphs', None)
     """
+    return _content_by_suffix(path) or ("graphs" if is_tu(Path(path)) else None)
+
+
+def _content_by_suffix(path: str | os.PathLike[str]) -> Literal["table", "graphs"] | None:
     if is_table(path):
         return "table"
     from osan.graphs.files import SUFFIXES
 
-    path = Path(path)
-    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
-    return "graphs" if suffix in (".pt", *SUFFIXES) or is_tu(path) else None
+    suffix = Path(Path(path).name.removesuffix(".gz")).suffix.lower()
+    return "graphs" if suffix in (".pt", *SUFFIXES) else None
 
 
 def is_tu(path: Path) -> bool:

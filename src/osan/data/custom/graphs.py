@@ -16,7 +16,7 @@ from osan.data.convert import from_graphs
 from osan.data.custom.splits import custom_split
 from osan.data.flat import FlatDataset, flatten
 from osan.data.formats.saved import plain_list, read_pt
-from osan.data.formats.table import number
+from osan.data.formats.table import number, refuse_foreign
 from osan.data.formats.tu import read_tu
 from osan.data.metrics import check_kind, default_metric
 from osan.data.naming import content_of
@@ -58,6 +58,7 @@ def load_graphs(
         By default ``"mae"`` for regression, else ``"accuracy"``.
     """
     path = Path(path)
+    refuse_foreign(path)
     check_kind(kind)
     if labels is not None and has_targets(path):
         raise OsanError(f"labels: expected none, for {path} contains targets, got {str(labels)!r}")

@@ -19,6 +19,15 @@ from osan.memory import require_free
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 _HEADER = 1 << 22  # bytes that hold any header
 _ROW, _FIELD = 200, 60  # bytes of memory that each takes
+# Files of molecules that are not read, and how to make a table of them.
+_FROM_SHEET = "save the sheet as CSV"
+_FROM_MOLECULES = "RDKit's PandasTools.LoadSDF(path, smilesName='smiles').to_csv(...) does it for .sdf"
+_FROM_LINES = "put a first line with the word smiles and rename it to .csv"
+_FOREIGN = {
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), _FROM_SHEET),
+    **dict.fromkeys((".sdf", ".sd", ".mol", ".mol2"), _FROM_MOLECULES),
+    **dict.fromkeys((".smi", ".smiles"), _FROM_LINES),
+}
 # What to do about a table without the column of SMILES.
 SMILES_HINT = "name the column of SMILES with --smiles (in Python, smiles=...)"
 
@@ -30,6 +39,28 @@ def is_table(path: str | os.PathLike[str]) -> bool:
     (True, False)
     """
     return not _SUFFIXES.isdisjoint(suffix.lower() for suffix in Path(path).suffixes)
+
+
+def is_foreign(path: str | os.PathLike[str]) -> bool:
+    """Whether a file holds molecules in a format that is not read as a table, by its name.
+
+    >>> is_foreign("a.sdf.gz"), is_foreign("a.XLSX"), is_foreign("gdb9.sdf.csv")
+    (True, True, False)
+    """
+    return _suffix(path) in _FOREIGN and not is_table(path)
+
+
+def refuse_foreign(path: str | os.PathLike[str]) -> None:
+    """Raise for a file that :func:`is_foreign`, and say how to make a table of it."""
+    if is_foreign(path):
+        raise OsanError(
+            f"{path}: expected molecules in a .csv, .tsv or .parquet file, got {_suffix(path)}; "
+            f"{_FOREIGN[_suffix(path)]}"
+        )
+
+
+def _suffix(path: str | os.PathLike[str]) -> str:
+    return Path(os.fspath(path).lower().removesuffix(".gz")).suffix
 
 
 @dataclass(frozen=True)
@@ -71,6 +102,7 @@ def read_table(
     OsanError
         If the file is no such table. The message names the file and the line.
     """
+    refuse_foreign(path)
     if len(set(columns)) != len(columns):
         raise OsanError(f"columns: expected different names, got {', '.join(columns)}")
     if _is_parquet(path):
@@ -150,6 +182,7 @@ def read_header(
     path: Path, columns: Sequence[str], hints: Mapping[str, str] | None = None
 ) -> tuple[list[str], str]:
     """The names of the columns of a text file, and the separator that makes ``columns`` some of them."""
+    refuse_foreign(path)
     text = read_start(path, _HEADER)
     separator = "\t" if ".tsv" in path.name.lower() else _separator(text, columns)
     try:

@@ -57,6 +57,14 @@ def test_decimal_commas_only_where_semicolons_separate():
     for text, comma in (("1,5", False), ("1.000,5", True), ("1,000,5", True)):
         with pytest.raises(OsanError, match="expected a number"):
             number(text, "here", decimal_comma=comma)
+    hint = "decimal commas are read in tables with semicolons"
+    for text in ("1,5", "−1,5", "+0,5e-3"):
+        with pytest.raises(OsanError, match=f"here: expected a number, got '.*'; {hint}$"):
+            number(text, "here")
+    for text, comma in (("1,000,5", True), ("a,5", False)):
+        with pytest.raises(OsanError) as error:
+            number(text, "here", decimal_comma=comma)
+        assert hint not in str(error.value)
 
 
 @pytest.mark.parametrize(

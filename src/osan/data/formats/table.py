@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -19,6 +20,7 @@ from osan.memory import require_free
 _SUFFIXES = {".csv", ".tsv", ".parquet", ".pq"}
 _HEADER = 1 << 22  # bytes that hold any header
 _ROW, _FIELD = 200, 60  # bytes of memory that each takes
+_DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+(e[-+]?[0-9]+)?", re.IGNORECASE)
 # Files of molecules that are not read, and how to make a table of them.
 _FROM_SHEET = "save the sheet as CSV"
 _FROM_MOLECULES = "RDKit's PandasTools.LoadSDF(path, smilesName='smiles').to_csv(...) does it for .sdf"
@@ -255,7 +257,9 @@ def number(text: str, where: str, decimal_comma: bool = False) -> float:
     try:
         value = float(plain.replace("_", "x"))  # only Python reads 1_000 as a number
     except ValueError:
-        raise OsanError(f"{where}: expected a number, got {text[:40]!r}") from None
+        comma = not decimal_comma and _DECIMAL_COMMA.fullmatch(plain.strip())
+        hint = "; decimal commas are read in tables with semicolons" if comma else ""
+        raise OsanError(f"{where}: expected a number, got {text[:40]!r}{hint}") from None
     if value in (float("inf"), float("-inf")):
         raise OsanError(f"{where}: expected a finite number, got {text[:40]!r}")
     return value

@@ -41,15 +41,19 @@ def predict(
         int, typer.Option(min=0, help="Molecules: list so many similar training molecules of each.")
     ] = 0,
     raw_cells: Annotated[
-        bool, typer.Option("--raw-cells", help="Write cells that are formulas as they are.")
+        bool,
+        typer.Option("--raw-cells", help="Leave cells that are formulas without an apostrophe in front."),
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the molecules of a table, one molecule, or the graphs of a file, with the spread over samples.
+    """Predict the molecules of a table, one molecule, or the graphs of a file.
 
     A table is written with prediction columns appended, graphs with their position in the file. Tables may be
     larger than the memory; the same command goes on where an earlier one was stopped. Predictions of a single
     molecule, and all with --json, are printed; then files are written only with --out and --rejected.
+
+    The spread of a prediction is that over samples and members. Without noise, as by default, and with one
+    network it is 0: use --level for intervals, or train with --ensemble 5.
     """
     from osan.training.calibration import interval_of
     from osan.training.prediction import check_molecules, takes_molecules

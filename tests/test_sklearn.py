@@ -189,6 +189,11 @@ def test_wrong_rows(given, y, message):
         OSANRegressor(**SMALL).fit(given, y)
 
 
+def test_one_number_is_nothing_to_learn_from():
+    with pytest.warns(UserWarning, match="y: expected different numbers to learn from, got one number"):
+        OSANRegressor(**{**SMALL, "epochs": 1}).fit(SMILES, np.ones(60))
+
+
 def test_an_ensemble_predicts_the_mean_of_its_members(tmp_path):
     model = OSANRegressor(**{**SMALL, "epochs": 1}, ensemble=2).fit(SMILES, OTHER)
     graphs = model._graphs(SMILES)

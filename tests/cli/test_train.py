@@ -416,5 +416,5 @@ def test_numbers_that_look_like_classes(osan, tmp_path, monkeypatch):
         assert osan(*words).returncode == 0
     first = next(each for each in found if "--kind" in str(each.message))
     shown = warnings.formatwarning(first.message, first.category, first.filename, first.lineno)
-    assert shown == f"osan: {first.message}\n"
+    assert shown == f"osan: warning: {first.message}\n"
     assert "UserWarning" in warnings.formatwarning("x", UserWarning, "/elsewhere/a.py", 1)

@@ -132,7 +132,7 @@ def _formatted(
 ) -> str:
     """A warning of osan in one line; those of others as Python shows them."""
     if os.path.dirname(os.path.dirname(__file__)) + os.sep in filename:
-        return f"osan: {' '.join(str(message).split())}\n"
+        return f"osan: warning: {' '.join(str(message).split())}\n"
     return _formatted_by_python(message, category, filename, lineno, line)
 
 

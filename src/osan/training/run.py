@@ -280,8 +280,8 @@ def warn_of_rows(path: Path, task: Task) -> None:
 
 
 def _warn_of_targets(task: Task, info: TaskInfo) -> None:
-    """Say so if the numbers of a table look like classes, or are all the same."""
-    if not task.lines or info.kind != "regression":
+    """Say so if numbers are all the same, or those of a table look like classes."""
+    if info.kind != "regression":
         return
     y, names = task.train.y, ", ".join(info.targets)[:80]
     known = [column[~column.isnan()].unique() for column in y.T]
@@ -292,7 +292,7 @@ def _warn_of_targets(task: Task, info: TaskInfo) -> None:
             "the training split",
             stacklevel=2,
         )
-    elif bool((y.isnan() | (y == 0) | (y == 1)).all()):
+    elif task.lines and bool((y.isnan() | (y == 0) | (y == 1)).all()):
         warnings.warn(
             f"{names}: all numbers are 0 or 1; if these are classes, train with --kind binary (in "
             "Python, kind='binary')",

@@ -230,7 +230,7 @@ def test_a_run_tells_which_rows_it_does_not_use(tmp_path):
     assert "13,CC,duplicate of line 3 with another target" in (run.folder / "rejected.csv").read_text()
     # One molecule for validation is too few for an interval.
     with pytest.warns(
-        UserWarning, match="level: 1 validation graphs are too few for 0.9, so intervals are inf"
+        UserWarning, match="level: 1 validation graph is too few for 0.9, so intervals are inf"
     ):
         run.predict(["C"], level=0.9)
 

@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from osan.errors import OsanError
 from osan.sklearn.base import Estimator
-from osan.training.calibration import conformal
+from osan.training.calibration import conformal, warn_of_few
 from osan.training.columns import meaning
 
 
@@ -65,15 +65,18 @@ class OSANClassifier(ClassifierMixin, Estimator):
 
         A class is in the set of a row if 1 minus its probability is at most the
         :math:`\lceil (n + 1) \, level \rceil`-th smallest of 1 minus the probability of the true class, over
-        the n rows held out (split conformal; Vovk et al. 2005). A set has all classes if n is too small for
-        the level, and may be empty.
+        the n rows held out (split conformal; Vovk et al. 2005). A set has all classes, with a warning, if n
+        is too small for the level, and may be empty.
 
         Returns
         -------
         ndarray
             Whether each class is in the set, in the order of ``classes_``; shape ``[rows, classes]``.
         """
-        return 1 - self.predict_proba(X) <= conformal(self.errors_, level)
+        margin = conformal(self.errors_, level)
+        if np.isinf(margin):
+            warn_of_few(len(self.errors_), level, "classes")
+        return 1 - self.predict_proba(X) <= margin
 
     def _after(self, prediction: Tensor, y: Tensor) -> None:
         true = y.flatten().long().numpy()

@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from osan.errors import OsanError
 from osan.sklearn.base import Estimator
-from osan.training.calibration import conformal
+from osan.training.calibration import conformal, warn_of_few
 
 
 class OSANRegressor(RegressorMixin, Estimator):
@@ -90,7 +90,8 @@ class OSANRegressor(RegressorMixin, Estimator):
 
         The prediction plus and minus the :math:`\lceil (n + 1) \, level \rceil`-th smallest error of the n
         rows held out (Vovk et al. 2005; Lei et al. 2018). The epoch was chosen on these rows, too, so that
-        intervals may be slightly short. They are infinite if n is too small for the level.
+        intervals may be slightly short. They are infinite, with a warning, if n is too small for
+        the level.
 
         Returns
         -------
@@ -99,5 +100,7 @@ class OSANRegressor(RegressorMixin, Estimator):
         """
         values = self._outputs(X).double().numpy()
         half = np.array([conformal(column[~np.isnan(column)], level) for column in self.residuals_.T])
+        if np.isinf(half).any():
+            warn_of_few(len(self.residuals_), level, "regression")
         ends = np.stack([values - half, values + half], axis=-1)
         return ends[:, 0] if self.flat_ else ends

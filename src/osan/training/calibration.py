@@ -20,6 +20,7 @@ from osan.errors import OsanError
 from osan.training.folder import read_json, write_json
 from osan.training.scores import score
 from osan.training.tasks import TaskInfo
+from osan.words import counted
 
 CALIBRATION = "calibration.json"
 # The level of the coverage that every run reports.
@@ -150,14 +151,19 @@ def interval_of(folder: Path, info: TaskInfo, level: float | None) -> Interval |
         return None
     found = Interval(read_calibration(folder, info), _checked(level))
     if bool(found.calibration.at(level).isinf().any()):
-        count = found.calibration.graphs
-        word = "intervals are infinite" if info.kind == "regression" else "sets have all classes"
-        warnings.warn(
-            f"level: {count} validation graphs are too few for {level:g}, so {word}; up to "
-            f"{math.floor(1000 * count / (count + 1)) / 1000:g} they are not, if all targets are known",
-            stacklevel=2,
-        )
+        warn_of_few(found.calibration.graphs, level, info.kind)
     return found
+
+
+def warn_of_few(count: int, level: float, kind: str) -> None:
+    """Say that intervals, or sets, tell nothing: so few validation graphs do not suffice for the level."""
+    word = "intervals are infinite" if kind == "regression" else "sets have all classes"
+    few = f"{counted(count, 'validation graph')} {'is' if count == 1 else 'are'} too few"
+    warnings.warn(
+        f"level: {few} for {level:g}, so {word}; up to "
+        f"{math.floor(1000 * count / (count + 1)) / 1000:g} they are not, if all targets are known",
+        stacklevel=3,
+    )
 
 
 def coverage(

@@ -43,7 +43,7 @@ def test_same_as_the_command(tmp_path, monkeypatch):
         assert (run.folder / name).read_bytes() == (other / name).read_bytes(), name
     again = osan.train("molecules.csv", targets="y", seed=2, split="random", resume=True, **SMALL)
     assert again == run
-    with pytest.raises(OsanError, match="holds a run already"):
+    with pytest.raises(OsanError, match=r"holds a run already; resume it \(in Python, resume=True\)"):
         osan.train("molecules.csv", targets=["y"], seed=2, split="random", **SMALL)
 
 
@@ -127,6 +127,14 @@ def test_errors_say_what_to_do(run, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(OsanError, match=r"needs pandas: pip install 'osan\[molecules\]'"):
         run.predict(["C"])
+
+
+def test_columns_with_numbers_as_names(tmp_path):
+    frame = table().rename(columns={"smiles": 0, "y": 1})
+    run = osan.train(frame, smiles=0, targets=[1], runs=tmp_path, **SMALL)
+    assert list(run.predict(frame[[0]]).columns) == [0, "predicted_1", "predicted_1_spread"]
+    again = osan.train(frame, smiles=[0], targets=1, runs=tmp_path, resume=True, name="again", **SMALL)
+    assert again.scores == run.scores
 
 
 def test_a_table_is_stored_once_by_its_content(run):

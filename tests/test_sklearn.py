@@ -192,6 +192,20 @@ def test_wrong_rows(given, y, message):
         OSANRegressor(**SMALL).fit(given, y)
 
 
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", None, "b"], "y: expected a label in every row, got None in row 1; drop such rows"),
+        (pd.Series(["a", "b", pd.NA], dtype=object), "a label in every row, got <NA> in row 2"),
+        (pd.Series(["a", "b", float("nan")], dtype=object), "a label in every row, got nan in row 2"),
+        (np.array(["a", "b", 3], dtype=object), "y: expected labels of one type, got int, str"),
+    ],
+)
+def test_labels_that_are_none(labels, message):
+    with pytest.raises(OsanError, match=message):
+        OSANClassifier(**SMALL).fit(["CCO", "C", "CC"], labels)
+
+
 def test_one_number_is_nothing_to_learn_from():
     with pytest.warns(UserWarning, match="y: expected different numbers to learn from, got one number"):
         OSANRegressor(**{**SMALL, "epochs": 1}).fit(SMILES, np.ones(60))

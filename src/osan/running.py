@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,8 +191,8 @@ def _wanted(
     """The settings of a run by the arguments of :func:`train`; a table in memory is stored."""
     changes = named_changes(settings)
     given = {
-        "data.smiles": smiles if smiles is None or isinstance(smiles, str) else list(smiles),
-        "data.targets": None if targets is None else [targets] if isinstance(targets, str) else list(targets),
+        "data.smiles": _names(smiles),
+        "data.targets": [names] if isinstance(names := _names(targets), str) else names,
         "data.split": None if split is None else os.fspath(split),
     }
     changes = {"seed": seed, **{key: value for key, value in given.items() if value is not None}, **changes}
@@ -207,6 +207,17 @@ def _wanted(
         like_the_paper=like_the_paper,
     )
     return located(chosen.varied(changes, name))
+
+
+def _names(given: Any) -> str | list[str] | None:
+    """Names of columns as text, as they are stored; those of a DataFrame may be numbers.
+
+    >>> _names(0), _names(["a", 1]), _names(None)
+    ('0', ['a', '1'], None)
+    """
+    if given is None or isinstance(given, str):
+        return given
+    return list(map(str, given)) if isinstance(given, Iterable) else str(given)
 
 
 def _stored(data: Any, runs: Path) -> str:

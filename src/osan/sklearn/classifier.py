@@ -43,6 +43,7 @@ class OSANClassifier(ClassifierMixin, Estimator):
             raise OsanError(f"y: expected one label per row, shape [rows], got {list(labels.shape)}")
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise OsanError("y: expected labels, got NaN or infinity")
+        _check_labels(labels)
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise OsanError(f"y: expected at least two classes, got {self.classes_.tolist()}")
@@ -85,3 +86,17 @@ class OSANClassifier(ClassifierMixin, Estimator):
     def _probabilities(self, outputs: Tensor) -> NDArray[np.float64]:
         values = meaning(outputs, self.learner_.info).double().numpy()
         return np.hstack([1 - values, values]) if len(self.classes_) == 2 else values
+
+
+def _check_labels(labels: NDArray[Any]) -> None:
+    """Raise unless labels that numpy has no type of its own for are all there, and of one type."""
+    if labels.dtype != object:
+        return
+    for row, label in enumerate(labels):
+        if label is None or type(label).__name__ == "NAType" or label != label:
+            raise OsanError(f"y: expected a label in every row, got {label} in row {row}; drop such rows")
+    try:
+        sorted(set(labels))
+    except TypeError:
+        types = sorted({type(label).__name__ for label in labels})
+        raise OsanError(f"y: expected labels of one type, got {', '.join(types)}") from None

@@ -187,7 +187,10 @@ def _prepare(settings: Settings, folder: Path, resume: bool) -> Result | None:
     """Make the folder of a new run, or check that it holds this very one; the result if it is finished."""
     if (folder / files.SETTINGS).is_file() and not _failed_at_once(folder):
         if not resume:
-            raise Unfinished(f"{folder} holds a run already; resume it, or choose another folder", folder)
+            raise Unfinished(
+                f"{folder} holds a run already; resume it (in Python, resume=True), or choose another folder",
+                folder,
+            )
         different = settings.differences(settings_of(folder))
         if different:
             raise OsanError(f"{folder} holds a run with other settings: {'; '.join(different[:5])}")

@@ -158,36 +158,43 @@ def classes(tmp_path_factory):
     return osan.train(table, targets="kind", kind="multiclass", split="kfold:3", runs=folder, **SMALL)
 
 
-def test_several_classes(classes):
+def test_several_classes(classes, tmp_path):
     info = read_info(classes.folder)
     scored = read_scored(classes.folder, info)
     # A spreadsheet would run the last class; the file has it with an apostrophe.
-    rows = [{**row, "class": row["class"].removeprefix("'")} for row in read_rows(classes)]
-    assert {row["class"] for row in rows} == {EVIL, "n", "=1+1"}
-    assert [info.class_names[int(c)] for c in scored.y[:, 0]] == [row["class"] for row in rows]
+    rows = [{**row, "kind": row["kind"].removeprefix("'")} for row in read_rows(classes)]
+    assert {row["kind"] for row in rows} == {EVIL, "n", "=1+1"}
+    assert [info.class_names[int(c)] for c in scored.y[:, 0]] == [row["kind"] for row in rows]
+    # Earlier runs have the name class for every target.
+    older = tmp_path / "older"
+    shutil.copytree(classes.folder, older)
+    content = (older / "predictions.csv").read_text()
+    assert content.startswith("graph,line,kind,")
+    (older / "predictions.csv").write_text(content.replace("kind", "class", 1))
+    np.testing.assert_array_equal(read_scored(older, info).y, scored.y)
     table = confusion(scored)
     for i, true in enumerate(info.class_names):
         for j, guess in enumerate(info.class_names):
             chances = [[float(row[f"probability_{name}"]) for name in info.class_names] for row in rows]
             count = sum(
-                row["class"] == true and info.class_names[int(np.argmax(chance))] == guess
+                row["kind"] == true and info.class_names[int(np.argmax(chance))] == guess
                 for row, chance in zip(rows, chances, strict=True)
             )
             assert table[i][j] == count
-    right = [float(row[f"probability_{row['class']}"]) for row in rows]
+    right = [float(row[f"probability_{row['kind']}"]) for row in rows]
     np.testing.assert_allclose(scored.errors, 1 - np.array(right))
     # Those of each class, and of all, as the result has them.
     covered = {name: (share, width) for name, share, width in _coverage(scored)}
-    counts = {name: sum(row["class"] == name for row in rows) for name in covered}
+    counts = {name: sum(row["kind"] == name for row in rows) for name in covered}
     for i, wanted in enumerate(("coverage", "width")):
         mean = sum(covered[name][i] * counts[name] for name in covered) / len(rows)
         assert mean == pytest.approx(classes.result.intervals[wanted])
     looked = choice_page(effects(classes.folder, graphs=2, samples=2, draws=1))
-    assert all(f"<span>target {escape(row['class'])}</span>" in looked for row in rows[:2])
+    assert all(f"<span>target {escape(row['kind'])}</span>" in looked for row in rows[:2])
     text = classes.report().path.read_text()
     assert "<h2>Prediction sets</h2>" in text
     seen = sum(
-        max(info.class_names, key=lambda n: float(row[f"probability_{n}"])) == row["class"] for row in rows
+        max(info.class_names, key=lambda n: float(row[f"probability_{n}"])) == row["kind"] for row in rows
     )
     assert text.count(", which is right</div>") == seen
     assert EVIL not in text

@@ -57,8 +57,8 @@ def test_predictions_carry_the_names(table: Path, tmp_path: Path) -> None:
     task = load_table(table, targets="label", kind="multiclass")
     # Without a policy there is a single sample, which has no one to vote with.
     named = [f"probability_{name}{end}" for name in ("harmless", "toxic") for end in ("", "_spread")]
-    assert list(rows[0]) == ["graph", "line", "class", *named]
-    assert [row["class"] for row in rows] == [task.classes[i] for i in task.test.y.tolist()]
+    assert list(rows[0]) == ["graph", "line", "label", *named]
+    assert [row["label"] for row in rows] == [task.classes[i] for i in task.test.y.tolist()]
     learner = load_model(folder)[0]
     assert predict_table(learner, read_table(table, ["smiles"], whole=True)).columns == named
 

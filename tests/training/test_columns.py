@@ -75,7 +75,7 @@ def test_the_score_follows_from_the_file(own_run: Path) -> None:
         value = sum((float(row["votes_flag"]) > 0.5) == float(row["flag"]) for row in rows) / len(rows)
     else:
         chosen = [max(sorted(NAMES), key=lambda name: float(row[f"votes_{name}"])) for row in rows]
-        value = sum(name == row["class"] for name, row in zip(chosen, rows, strict=True)) / len(rows)
+        value = sum(name == row["name"] for name, row in zip(chosen, rows, strict=True)) / len(rows)
     assert result.value == pytest.approx(value, rel=1e-6)
 
 
@@ -157,7 +157,7 @@ def test_lines_lead_to_the_table_and_to_what_predict_tells(own_run: Path, table:
     assert told.header == ["smiles", "flag", "name", "line", *told.columns]
     for row in rows_of(own_run):
         _, flag, name = cells = given[int(row["line"]) - 1].split(",")
-        assert row.get("class", name) == name
+        assert row.get("name", name) == name
         assert float(row.get("flag", flag)) == float(flag)
         assert rows[row["line"]][:3] == cells
         values = dict(zip(told.columns, rows[row["line"]][4:], strict=True))

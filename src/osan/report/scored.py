@@ -87,10 +87,13 @@ def read_scored(folder: Path, info: TaskInfo) -> Scored:
     except (OSError, csv.Error) as error:
         raise OsanError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     classes = info.kind == "multiclass"
-    targets = ["class"] if classes else list(info.targets)
+    targets = list(info.targets)
     word = "predicted" if info.kind == "regression" else "probability"
     names = [f"{word}_{name}" for name in (info.class_names if classes else info.targets)]
     has_lines = header[1:2] == ["line"] and (targets[0] != "line" or "line_2" in header)
+    # Classes of graphs have no column that names them, and those of tables were once called so, too.
+    if classes and header[2 if has_lines else 1 :][:1] == ["class"]:
+        targets = ["class"]
     # Names and classes are in the file as cells that no spreadsheet runs.
     first = [harmless(name) for name in distinct(["graph", *(["line"] if has_lines else []), *targets])]
     if header[: len(first)] != first or any(len(row) != len(header) for row in rows):

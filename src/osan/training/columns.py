@@ -126,9 +126,12 @@ def write_predictions(
     info: TaskInfo,
     lines: Sequence[int] = (),
 ) -> None:
-    """Write one line per graph: its index in the dataset (and line in its table), targets, predictions."""
+    """Write one line per graph: its index in the dataset (and line in its table), targets, predictions.
+
+    Classes have the name of their column in the table; those of other graphs are called ``class``.
+    """
     if info.kind == "multiclass":
-        names = ["class"]
+        names = list(info.targets) if lines else ["class"]
         targets = [[info.class_names[i]] for i in graphs.y.tolist()]
     else:
         names = list(info.targets)

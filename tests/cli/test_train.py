@@ -267,6 +267,14 @@ def test_brackets_of_a_smiles_are_shown_and_atoms_named(own_run):
     assert rows == ["0 C", "1 C", "2 C", "3 N", "4 C"]
 
 
+def test_a_test_graph_of_a_table_is_named_by_its_line(own_run):
+    row = list(csv.DictReader((own_run / "predictions.csv").open()))[2]
+    table = own_run.parents[2] / "molecules.csv"
+    smiles = table.read_text().splitlines()[int(row["line"]) - 1].split(",")[0]
+    found = json.loads(run("explain", own_run, "2", "--samples", "1", "--json").stdout)
+    assert found["graph"] == f"test graph 2 of {table}, line {row['line']} ({smiles})"
+
+
 def test_the_printed_folder_can_be_pasted_into_a_shell(tmp_path):
     """Whatever the table and its columns are called."""
     molecules(tmp_path / "my molecules.csv")

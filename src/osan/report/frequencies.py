@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 from osan.data import flatten
 from osan.data.custom.fragments import MoleculeReader
 from osan.errors import OsanError
+from osan.report.smiles_lines import smiles_lines
 from osan.report.zinc import readable
 from osan.selection import Noise, Policy, Selected, agreement
 from osan.training.evaluation import evaluating
@@ -212,12 +213,18 @@ def _settled_choice(learner: Learner, batch: Data) -> Selected:
 
 
 def _test_graph(settings: Settings, position: int, data: Path | None) -> tuple[Data, str]:
-    test = load_task(settings, data).test
+    task = load_task(settings, data)
+    test = task.test
     if not 0 <= position < len(test):
         raise OsanError(
             f"graph: expected a position from 0 to {len(test) - 1} in the test split, got {position}"
         )
-    return test[position], f"test graph {position} of {settings.data.dataset}"
+    name = f"test graph {position} of {settings.data.dataset}"
+    if task.lines:
+        line = task.lines[int(test.ids[position])]
+        smiles = smiles_lines(settings).get(line, "")
+        name += f", line {line}" + (f" ({smiles[:80]})" if smiles else "")
+    return test[position], name
 
 
 def _molecule(smiles: str, info: TaskInfo, settings: Settings) -> Data:

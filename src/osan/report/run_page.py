@@ -13,9 +13,6 @@ import torch
 from torch_geometric.data import Data
 
 from osan import __version__
-from osan.data.custom.fragments import smiles_columns
-from osan.data.formats.table import read_table
-from osan.data.naming import content_of
 from osan.errors import OsanError, Unfinished
 from osan.files import write_bytes
 from osan.report import run_figures as figures
@@ -27,6 +24,7 @@ from osan.report.molecule import molecule_svg
 from osan.report.page import environments
 from osan.report.runs import Run, read_run
 from osan.report.scored import Scored, read_scored
+from osan.report.smiles_lines import smiles_lines
 from osan.report.templates import filled
 from osan.report.zinc import readable
 from osan.shown import html_frame
@@ -257,7 +255,7 @@ def _cards(
             graphs = {place: readable(test[place], run.settings.data.dataset) for place in worst}
     except OsanError as error:
         problem = str(error)
-    smiles = _smiles(run, scored)
+    smiles = smiles_lines(run.settings) if scored.lines else {}
     cards = [
         {
             **_facts(scored, place),
@@ -293,20 +291,6 @@ def _facts(scored: Scored, place: int) -> dict[str, Any]:
             if not np.isnan(y[i])
         ][:4]
     return {"values": texts, "error": float(scored.errors[place])}
-
-
-def _smiles(run: Run, scored: Scored) -> dict[int, str]:
-    """The SMILES on each line of the table, if it is still there."""
-    path = Path(run.settings.data.dataset)
-    try:
-        if not scored.lines or content_of(path) != "table":
-            return {}
-        columns = smiles_columns(run.settings.data.smiles)
-        table = read_table(path, columns)
-    except OsanError:
-        return {}
-    texts = zip(*(table.columns[name] for name in columns), strict=True)
-    return dict(zip(table.lines, map(".".join, texts), strict=True))
 
 
 def _picture(graph: Data, looked: Looked | None, of_edges: bool, members: int) -> str:

@@ -40,6 +40,23 @@ def halving(at, every=2):
     return 0.5 ** (at.epoch // every), 1.0
 
 
+class Degree(torch.nn.Module):
+    def __init__(self, columns, width, sign=1.0):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.full((columns,), sign))
+
+    def forward(self, batch):
+        return torch.bincount(batch.edge_index[0], minlength=batch.num_nodes)[:, None] * self.factor
+
+
+def narrow(columns):
+    return Degree(columns, 1)
+
+
+def broken(columns, width):
+    raise RuntimeError("no weights today")
+
+
 def failing(width, layers, out):
     return width / 0
 
@@ -137,6 +154,23 @@ def test_all_parts_in_one_run(tmp_path, small):
             {"selection.options": {"gian": 2.0}},
             "selection.options: expected .*got 'gian'; did you mean 'gain'",
         ),
+        (
+            {"selection.weigher": "parts_of_a_user:narrow"},
+            r"^selection.weigher: expected a function \(columns, width, \*\*options\), got "
+            "'parts_of_a_user:narrow', which fails .TypeError: narrow",
+        ),
+        (
+            {"selection.weigher": "parts_of_a_user:broken"},
+            "got 'parts_of_a_user:broken', which fails .RuntimeError: no weights today",
+        ),
+        (
+            {"selection.weigher": "parts_of_a_user:Degree", "selection.options": {"sing": 2.0}},
+            "selection.options: expected .*sign.*got 'sing'; did you mean 'sign'",
+        ),
+        (
+            {"selection.estimator": "fixed", "selection.options": {}},
+            "^selection.estimator: expected one that learns for the weigher 'learned', got 'fixed'; name a",
+        ),
         ({"network.options": {"bais": False}}, "network.options: expected .*got 'bais'; did you mean 'bias'"),
         ({"network.dropout": 0.5}, "network.dropout: the architecture 'parts_of_a_user:Net' takes no such"),
     ],
@@ -161,3 +195,56 @@ def test_what_learns_is_asked_in_one_place():
     assert not learns("")
     assert not learns("delete 1 vertex x all")
     assert not learns("delete 1 vertex x 3", "random")
+
+
+def choices_of(settings):
+    """The weights of vertices by their degree, and what the model of the settings marks."""
+    task = load_task(settings)
+    model = build(settings, TaskInfo.of(task, settings)).eval()
+    batch = task.train.batch(torch.arange(20))
+    with torch.no_grad():
+        out = model(batch)
+    return torch.bincount(batch.edge_index[0], minlength=batch.num_nodes), batch, model, out
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_fixed_takes_the_best_weights_of_a_custom_weigher(small, sign):
+    """The options of the settings reach the weigher, and nothing is drawn but ties."""
+    settings = small(
+        **{
+            "selection.policy": "mark 1 vertex",
+            "selection.weigher": "parts_of_a_user:Degree",
+            "selection.estimator": "fixed",
+            "selection.options": {"sign": sign},
+        }
+    )
+    assert not settings.selection.learns
+    degree, batch, model, out = choices_of(settings)
+    assert not model.learns
+    for one in out.selected:
+        marked = one.choice[:, 0] == 1
+        assert batch.batch[marked].tolist() == list(range(20))
+        for graph in range(20):
+            inside = sign * degree[batch.batch == graph]
+            assert inside[marked[batch.batch == graph]] == inside.max()
+
+
+def test_fixed_takes_the_best_weights_of_a_prior(small):
+    """Which starts as the centrality, and is not trained."""
+    changes = {"selection.policy": "mark 1 vertex", "selection.estimator": "fixed"}
+    _, _, _, prior = choices_of(small(**changes, **{"selection.weigher": "prior"}))
+    _, _, _, central = choices_of(small(**changes, **{"selection.weigher": "centrality"}))
+    assert prior.weights.equal(central.weights)
+    assert prior.selected[0].choice.equal(central.selected[0].choice)
+
+
+@pytest.mark.parametrize("weigher", ["learned", "prior", "parts_of_a_user:Degree"])
+def test_only_random_needs_no_weigher(small, weigher):
+    policy = "select 3 vertices x 2 distinct"
+    settings = small(
+        **{"selection.policy": policy, "selection.weigher": weigher, "selection.estimator": "random"}
+    )
+    _, _, model, out = choices_of(settings)
+    assert model.upstream is None
+    assert out.weights.eq(0).all()
+    assert type(model.selection.estimator).__name__ == "Random"

@@ -226,7 +226,13 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
         )
     if name not in ("learned", "prior") and name in WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
-    if not choice.learns:
+    if name == "learned" and choice.estimator == "fixed":
+        raise OsanError(
+            "selection.estimator: expected one that learns for the weigher 'learned', got 'fixed'; name a "
+            "weigher such as 'centrality', or set training.upstream_learning_rate to 0 for a network as drawn"
+        )
+    # Estimators of others that do not learn may look at the weights all the same.
+    if not choice.learns and (name == "learned" or choice.estimator == "random"):
         return None
     network = upstream(settings, info, policy, width)
     if name == "prior":
@@ -255,7 +261,16 @@ def upstream(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> 
     }
     make = resolve(name, dict.fromkeys(WEIGHERS, Upstream), "selection.weigher")
     given = {key: value for key, value in given.items() if accepts(make, key)}
-    made = make(policy.columns, width, **given)
+    given |= _shared_options(settings.selection).get("weigher", {})
+    try:
+        made = make(policy.columns, width, **given)
+    except Exception as error:  # whatever a custom weigher raises
+        if name in WEIGHERS:
+            raise
+        raise OsanError(
+            f"selection.weigher: expected a function (columns, width, **options), got {name!r}, which fails "
+            f"({one_line(error)})"
+        ) from error
     if not isinstance(made, nn.Module):
         raise OsanError(
             f"selection.weigher: expected a function that returns a module, got {type(made).__name__} from "
@@ -274,15 +289,13 @@ class Parts(TypedDict):
 
 def selection_parts(choice: SelectionSettings) -> Parts:
     """Estimator, noise and auxiliary loss by their names; every option goes to the parts that take it."""
-    made = resolve(choice.estimator, ESTIMATORS, "selection.estimator")
-    losses = {"none": None, **AUXILIARY_LOSSES}
-    loss: AuxiliaryLoss | None = resolve(choice.auxiliary, losses, "selection.auxiliary")
-    noise = resolve(choice.noise, NOISES, "selection.noise")
-    takers = {"estimator": made, "noise": noise, **({} if loss is None else {"auxiliary": loss})}
-    shares = share_options(choice.options, takers, "selection.options")
+    loss = _auxiliary_loss(choice)
+    shares = _shared_options(choice)
     options = shares["estimator"]
-    if not choice.learns and choice.weigher != "learned":
-        name: str = "random" if choice.weigher == "random" else "fixed"
+    name: str = choice.estimator
+    if choice.weigher in WEIGHERS and choice.weigher not in ("learned", "prior"):
+        name = "random" if choice.weigher == "random" else "fixed"
+    if name in ("random", "fixed") and choice.weigher != "learned":
         return {"estimator": make_estimator(name), "noise": make_noise("none"), "auxiliary": None}
     if (
         choice.estimator == "score-function"
@@ -305,6 +318,25 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         }
     except OsanError as error:
         raise OsanError(f"selection.{error}") from error
+
+
+def _auxiliary_loss(choice: SelectionSettings) -> AuxiliaryLoss | None:
+    found: AuxiliaryLoss | None = resolve(
+        choice.auxiliary, {"none": None, **AUXILIARY_LOSSES}, "selection.auxiliary"
+    )
+    return found
+
+
+def _shared_options(choice: SelectionSettings) -> dict[str, dict[str, Any]]:
+    """The options of the custom weigher, the estimator, the noise and the auxiliary loss."""
+    loss, weigher = _auxiliary_loss(choice), choice.weigher
+    takers = {
+        "estimator": resolve(choice.estimator, ESTIMATORS, "selection.estimator"),
+        "noise": resolve(choice.noise, NOISES, "selection.noise"),
+        **({} if loss is None else {"auxiliary": loss}),
+        **({} if weigher in WEIGHERS else {"weigher": resolve(weigher, {}, "selection.weigher")}),
+    }
+    return share_options(choice.options, takers, "selection.options")
 
 
 def evaluation_noise(choice: SelectionSettings, noise: Noise) -> Noise | None:

@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -9,8 +10,20 @@ import torch
 from enumeration import data
 from torch_geometric.data import Batch
 
+from osan.bags import all_subsets
 from osan.errors import OsanError
-from osan.selection import IMLE, KINDS, Policy, Problem, Selection, problem_for
+from osan.selection import (
+    IMLE,
+    KINDS,
+    EdgeProblem,
+    Policy,
+    Problem,
+    Selection,
+    VertexProblem,
+    all_subgraphs,
+    problem_for,
+)
+from osan.training.settings import Settings
 
 RING = '''
 from dataclasses import dataclass
@@ -132,8 +145,18 @@ def test_a_ring_is_chosen_and_becomes_a_bag():
             "policy: expected a subclass of osan.selection.Problem, got 'my_rings:no_kind'",
         ),
         ("select my_rings:NoSolver", r"a kind that defines solve\(weights, tie\), got 'my_rings:NoSolver'"),
-        ("select 3 my_rings:Ring", "policy: expected a text such as"),
-        ("select my_rings:Size", "policy: expected a text such as"),
+        (
+            "select 3 my_rings:Ring",
+            r"expected a text such as .*; 'my_rings:Ring' takes no number \(its class has sized = False",
+        ),
+        (
+            "select my_rings:Size",
+            r"expected a text such as .*; 'my_rings:Size' needs a number \(its class has sized = True",
+        ),
+        ("delete edges x 2", r"expected a text such as .*; 'edges' needs a number$"),
+        ("delete 1 tree", r"expected a text such as .*; 'tree' takes no number$"),
+        ("delete 1 node x 2", r"expected a text such as .*; write 'vertex' for 'node'$"),
+        ("mark 2 nodes", r"expected a text such as .*; write 'vertices' for 'nodes'$"),
         ("my_rings:Ring x 3", "policy: expected a text such as"),
         ("select my_rings:Ring ordered", "unordered policy for 'my_rings:Ring'"),
         ("cover select my_rings:Ring", "expected vertices for cover, got 'my_rings:Ring'"),
@@ -172,6 +195,105 @@ def test_a_line_in_kinds_gives_a_noun(monkeypatch):
         assert str(policy) == text
         assert Policy.of_slug(policy.slug, policy.count) == policy
     assert Policy.parse("delete 2 k-cores").slug == "delete-2-k-cores"
+
+
+class Share(VertexProblem):
+    """A share of the vertices, in percent."""
+
+    @classmethod
+    def of(cls, policy, batch):
+        ground = cls.ground_of(batch)
+        return cls(policy, ground, ground.sizes * policy.size // 100)
+
+
+class Bonds(EdgeProblem):
+    """Edges by another name."""
+
+
+@pytest.mark.parametrize(("noun", "kind"), [("share", Share), ("bond", Bonds)])
+def test_a_subclass_in_kinds_keeps_its_noun(monkeypatch, noun, kind):
+    """It inherits the plural of the other kind, which stands for the other kind."""
+    monkeypatch.setitem(KINDS, noun, kind)
+    for text in (f"select 50 {noun} x 2", f"delete 1 {noun}"):
+        policy = Policy.parse(text)
+        assert policy.kind is kind
+        assert str(policy) == text
+        assert Policy.of_slug(policy.slug, policy.count) == policy
+    assert Settings().changed({"selection.policy": f"select 50 {noun}"}).selection.parsed.kind is kind
+
+
+@pytest.mark.parametrize(("noun", "kind"), [("share", Share), ("bond", Bonds)])
+def test_all_sets_of_a_subclass_that_has_other_sizes_are_not_listed(noun, kind):
+    graph = data(nx.path_graph(4))
+    policy = Policy("select", kind, 50, count="all")
+    if kind is Share:
+        with pytest.raises(OsanError, match=r"for 'x all', got 'select 50 .*Share x all'"):
+            all_subgraphs(policy, graph)
+    else:
+        assert all_subgraphs(replace(policy, size=2), graph).num_subgraphs == 3
+
+
+class Sized(VertexProblem):
+    """As many vertices of each graph as the test says."""
+
+    sized, number = False, torch.tensor([0, 0])
+
+    @classmethod
+    def of(cls, policy, batch):
+        return cls(policy, cls.ground_of(batch), cls.number)
+
+
+@pytest.mark.parametrize("operation", ["select", "delete"])
+@pytest.mark.parametrize("estimator", ["imle", "simple", "sparsemap", "straight-through"])
+def test_estimators_agree_on_sizes(monkeypatch, operation, estimator):
+    """Also on the least and the largest ones."""
+    pair = Batch.from_data_list([data(nx.path_graph(3)), data(nx.path_graph(5))])
+    for number in ([0, 0], [3, 5], [0, 5], [2, 3]):
+        monkeypatch.setattr(Sized, "number", torch.tensor(number))
+        choice = Selection(Policy(operation, Sized), estimator)(pair, torch.randn(8, 2)).choice
+        torch.testing.assert_close(choice[:3].sum(0), torch.full((2,), float(number[0])))
+        torch.testing.assert_close(choice[3:].sum(0), torch.full((2,), float(number[1])))
+
+
+@pytest.mark.parametrize("operation", ["select", "delete"])
+@pytest.mark.parametrize("estimator", ["imle", "simple", "sparsemap", "random"])
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (torch.tensor([3, 6]), "expected keep of Sized from 0 to 5, the size of graph 1, got 6; use"),
+        (
+            torch.tensor([-1, 2]),
+            "expected keep of Sized from 0 to 3, the size of graph 0, got -1; use",
+        ),
+        (
+            torch.tensor([1.5, 2.5]),
+            r"integers of shape \[2\] as keep of Sized, got torch.float32 of",
+        ),
+        (
+            torch.tensor([2]),
+            r"integers of shape \[2\] as keep of Sized, got torch.int64 of shape \[1\]",
+        ),
+        (2, r"integers of shape \[2\] as keep of Sized, got 2;"),
+    ],
+)
+def test_sizes_that_no_choice_has_are_refused(monkeypatch, operation, estimator, number, message):
+    monkeypatch.setattr(Sized, "number", number)
+    pair = Batch.from_data_list([data(nx.path_graph(3)), data(nx.path_graph(5))])
+    with pytest.raises(OsanError, match=message):
+        Selection(Policy(operation, Sized), estimator)(pair, torch.randn(8, 2))
+
+
+class Pairs(Share):
+    """With a list of its own."""
+
+    @classmethod
+    def every(cls, policy, batch, **look):
+        return all_subsets(batch, 2, operation=policy.operation, **look)
+
+
+def test_a_subclass_can_list_its_sets():
+    policy = Policy("select", Pairs, 50, count="all")
+    assert all_subgraphs(policy, data(nx.path_graph(4))).num_subgraphs == 6
 
 
 def test_a_class_that_cannot_be_imported_still_works():

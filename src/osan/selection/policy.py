@@ -137,13 +137,13 @@ class Policy:
         >>> Policy.parse("delete vertices")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        osan.errors.OsanError: policy: expected a text such as 'delete 1 vertex', ... got 'delete vertices'
+        osan.errors.OsanError: policy: expected a text such as 'delete 1 vertex', ... got 'delete vertices'...
         """
         words = [word if ":" in word else word.lower() for word in text.split()]
         found = _TEXT.fullmatch(" ".join(words))
         policy = None if found is None else cls._read(found, joined=found["join"] == "-")
         if found is None or policy is None:
-            raise OsanError(f"policy: expected a text such as {_FORMS}, got {text!r}")
+            raise OsanError(f"policy: expected a text such as {_FORMS}, got {text!r}{_hint(found)}")
         count = found["count"] or "1"
         return replace(policy, count="all" if count == "all" else _number(count))
 
@@ -159,7 +159,7 @@ class Policy:
         found = _SLUG.fullmatch(slug)
         policy = None if found is None else cls._read(found, joined=None)
         if policy is None:
-            raise OsanError(f"policy: expected a key such as 'delete-1-vertex', got {slug!r}")
+            raise OsanError(f"policy: expected a key such as 'delete-1-vertex', got {slug!r}{_hint(found)}")
         return replace(policy, count=count)
 
     @classmethod
@@ -266,11 +266,28 @@ class Policy:
             return noun
         if kind.hyphen:
             return f"{self.size}-{noun}"
-        return f"{self.size} {kind.plural if self.size != 1 and ':' not in noun and kind.plural else noun}"
+        # A subclass inherits the plural, but not the word.
+        return f"{self.size} {kind.plural if self.size != 1 and noun_named(kind.plural) == noun else noun}"
 
     @property
     def _described(self) -> str:
         return ("a covering choice of " if self.cover else "") + repr(self._noun)
+
+
+def _hint(found: re.Match[str] | None) -> str:
+    """What to change in a text whose words do not fit its kind."""
+    if found is None:
+        return ""
+    word, sized = found["noun"], found["size"] is not None
+    if word in ("node", "nodes"):
+        return f"; write {'vertex' if word == 'node' else 'vertices'!r} for {word!r}"
+    what = noun_named(word)
+    if what is None or words_of(what).sized == sized:
+        return ""
+    of_class = " (its class has sized = {})" if ":" in word else ""
+    if sized:
+        return f"; {word!r} takes no number{of_class.format(False)}"
+    return f"; {word!r} needs a number{of_class.format(True)}"
 
 
 def _importable_name(kind: type[Problem]) -> str | type[Problem]:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from osan.selection.policy import Policy
 
 
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
+
+
 @dataclass(frozen=True)
 class SubsetProblem(Problem):
     """Choose the elements with the largest weights, a given number of them in each graph.
@@ -33,7 +36,8 @@ class SubsetProblem(Problem):
     policy, ground
         See :class:`~osan.selection.problem.Problem`.
     keep
-        How many elements of each graph a choice holds, shape ``[graphs]``.
+        How many elements of each graph a choice holds, integers of shape ``[graphs]`` from 0 to the number of
+        elements.
     most
         An upper bound of :attr:`changed`. Read from ``keep`` if missing, which waits for the device.
     """
@@ -43,6 +47,30 @@ class SubsetProblem(Problem):
 
     masks: ClassVar[bool] = True
     distinct: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        wanted, keep = self.ground.sizes, self.keep
+        if not isinstance(keep, Tensor) or keep.dtype not in _INTEGERS or keep.shape != wanted.shape:
+            got = f"{keep.dtype} of shape {list(keep.shape)}" if isinstance(keep, Tensor) else repr(keep)
+            raise OsanError(
+                f"policy: expected integers of shape {list(wanted.shape)} as keep of {type(self).__name__}, "
+                f"got {got}; begin with ground.sizes and divide by //"
+            )
+        # The sizes of the kinds that come with osan are right, and other devices would have to wait.
+        if devices.on_cpu(keep) or type(self) not in (VertexProblem, EdgeProblem, ElementProblem):
+            self._check_sizes()
+
+    @torch.compiler.disable
+    def _check_sizes(self) -> None:
+        sizes = self.ground.sizes
+        wrong = (self.keep < 0) | (self.keep > sizes)
+        if not wrong.any():
+            return
+        graph = int(wrong.nonzero()[0])
+        raise OsanError(
+            f"policy: expected keep of {type(self).__name__} from 0 to {int(sizes[graph])}, the size of "
+            f"graph {graph}, got {int(self.keep[graph])}; use torch.minimum(keep, ground.sizes)"
+        )
 
     @property
     def deletes(self) -> bool:
@@ -115,7 +143,7 @@ class VertexProblem(SubsetProblem):
         cls, policy: Policy, batch: Data, *, deleted: Deleted = "masked", whole_graph: bool = False
     ) -> SubgraphBag:
         """The bag of all sets of k vertices."""
-        if policy.ordered:
+        if policy.ordered or _has_other_sets(cls, VertexProblem):
             raise not_enumerable(policy)
         return all_subsets(
             batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph
@@ -149,6 +177,8 @@ class EdgeProblem(SubsetProblem):
         cls, policy: Policy, batch: Data, *, deleted: Deleted = "masked", whole_graph: bool = False
     ) -> SubgraphBag:
         """The bag of all sets of k edges."""
+        if _has_other_sets(cls, EdgeProblem):
+            raise not_enumerable(policy)
         return all_edges(
             batch, policy.size, operation=policy.operation, deleted=deleted, whole_graph=whole_graph
         )
@@ -183,6 +213,12 @@ class ElementProblem(SubsetProblem):
                 "choose vertices or edges of graphs instead"
             )
         return cls(policy, batch, kept(policy, batch, least=0), policy.size)
+
+
+def _has_other_sets(kind: type[Problem], base: type[Problem]) -> bool:
+    """Whether a subclass changes what can be chosen, but not the list of it."""
+    changed = {name for each in kind.__mro__[: kind.__mro__.index(base)] for name in vars(each)}
+    return "every" not in changed and not changed.isdisjoint(("of", "ground_of", "solve", "bag"))
 
 
 def kept(policy: Policy, ground: GroundSet, least: int) -> Tensor:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import ARMAConv, GATConv, GCNConv, GINConv, GINEConv, SAGEConv
+from torch_geometric.nn.aggr import Aggregation
 
 from osan import bags, nn
 from osan.errors import OsanError
+from osan.nn.layers import looks_at_edges
 from osan.selection import Noise
 
 WIDTH = 8
@@ -70,7 +73,7 @@ def test_layers_of_all_shapes_do_not_see_what_is_removed(conv):
         (lambda: network("gine", edge_encoder=nn.Numerical(3, WIDTH)), "edge_encoder: expected a function"),
         (
             lambda: network(edge_encoder=lambda: nn.Numerical(3, WIDTH)),
-            "edge_encoder: no layer .*'gin'.*'gine'",
+            "edge_encoder: no layer .*'gin'.*'gine'.* a layer with looks_at_edges = True",
         ),
         (
             lambda: network("gine", edge_encoder=lambda: nn.Numerical(3, WIDTH), neighborhood="all"),
@@ -104,6 +107,93 @@ def test_widths_that_do_not_fit_are_named(make, message):
     batch = some_batch()
     with pytest.raises(OsanError, match=message):
         make()(batch, bags.from_choice(batch, torch.ones(7, 2)))
+
+
+class Looking(torch.nn.Module):
+    """Keeps the edge features that it is shown."""
+
+    looks_at_edges = True
+
+    def __init__(self, width):
+        super().__init__()
+
+    def forward(self, h, view):
+        self.seen = None if view.edges is None else view.edges.full()
+        return view.own(h)
+
+
+def test_a_layer_that_looks_at_edges_sees_the_encoded_features_of_its_edges():
+    batch = some_batch()
+    model = network(Looking, edge_encoder=lambda: nn.Numerical(3, WIDTH))
+    bag = bags.all_subsets(batch, 1)
+    model(batch, bag)
+    for layer in model.stack.layers:
+        view = model.stack.views(batch, bag)[0]
+        assert layer.conv.seen.shape == (view.edge_index.size(1), WIDTH)
+        expected = layer.edge_encoder(batch.edge_attr)[bag.edge]
+        assert torch.allclose(layer.conv.seen, expected)
+    assert looks_at_edges(Looking, WIDTH)
+    blind = type("Blind", (Looking,), {"looks_at_edges": False})
+    assert not looks_at_edges(blind, WIDTH)
+
+
+class ManyRows(torch.nn.Module):
+    """A pooling that pools nothing."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.out_width = width
+
+    def forward(self, rows, group, groups, weight=None):
+        return rows
+
+
+class ManyGroups(Aggregation):
+    """An aggregation that does not look at the number of groups."""
+
+    def forward(self, x, index=None, ptr=None, dim_size=None, dim=-2):
+        return x[:1]
+
+
+@pytest.mark.parametrize(
+    ("pooling", "message"),
+    [
+        (
+            ManyRows,
+            r"pooling: expected ManyRows to return shape \[2, width\], a row for each group, got \[4, 8",
+        ),
+        (ManyGroups(), r"pooling: expected ManyGroups to return shape \[2, width\], .* got \[1, 8\]"),
+    ],
+)
+def test_a_pooling_returns_a_row_for_each_group(pooling, message):
+    with pytest.raises(OsanError, match=message):
+        network(sagg=pooling)(some_batch(), bags.from_choice(some_batch(), torch.ones(7, 2)))
+
+
+def test_a_checked_pooling_is_the_same_module():
+    """With the same names of parameters, copied and stored as before."""
+    pool = AttentionLike(WIDTH)
+    assert nn.Pool(pool, WIDTH) is pool
+    nn.Pool(pool, WIDTH)
+    assert len(pool._forward_hooks) == 1
+    assert list(pool.state_dict()) == ["gate.weight", "gate.bias"]
+    copied = copy.deepcopy(pool)
+    rows, group = torch.randn(5, WIDTH), torch.tensor([0, 0, 1, 1, 1])
+    assert copied(rows, group, groups=2).equal(pool(rows, group, 2))
+
+
+class AttentionLike(nn.pooling.AttentionPool):
+    """A custom pooling with parameters."""
+
+
+def test_an_upstream_network_that_returns_no_weights():
+    class Two(torch.nn.Module):
+        def forward(self, batch):
+            return torch.zeros(batch.num_nodes, 2), None
+
+    model = nn.DataDrivenOSAN(Two(), network(), "delete 1 vertex x 2")
+    with pytest.raises(OsanError, match="upstream: expected Two to return a tensor of weights, got tuple"):
+        model(some_batch())
 
 
 def test_an_upstream_network_for_the_wrong_parts():

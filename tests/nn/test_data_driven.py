@@ -358,6 +358,47 @@ def test_a_downstream_network_that_ignores_the_choice_is_said_once():
             DataDrivenOSAN(None, Blind(), text, estimator=Random())(batch)
 
 
+class Constant(nn.Module):
+    """Weights of a parameter, with or without their gradient."""
+
+    def __init__(self, detached):
+        super().__init__()
+        self.factor, self.detached = nn.Parameter(torch.ones(1)), detached
+
+    def forward(self, batch):
+        weights = batch.x[:, :1] * self.factor
+        return weights.detach() if self.detached else weights
+
+
+def test_an_upstream_network_without_a_gradient_is_said_once():
+    batch = Batch.from_data_list(graphs())
+    for estimator in ("imle", "simple", "straight-through", "sparsemap", "score-function"):
+        model = model_of("delete 1 vertex", estimator=estimator)
+        model.upstream = Constant(detached=True)
+        with pytest.warns(UserWarning, match="upstream: the weights of Constant have no gradient"):
+            model(batch)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model(batch)
+
+
+def test_where_no_gradient_is_wanted_nothing_is_said():
+    batch = Batch.from_data_list(graphs())
+    frozen = Constant(detached=False).requires_grad_(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for upstream, estimator in ((Constant(False), "imle"), (Constant(True), "fixed"), (frozen, "imle")):
+            model = model_of("delete 1 vertex", estimator=estimator)
+            model.upstream = upstream
+            model(batch)
+        settled, unseen = model_of("delete 1 vertex"), model_of("delete 1 vertex")
+        settled.upstream = unseen.upstream = Constant(detached=True)
+        settled.settled = True
+        settled(batch)
+        with torch.no_grad():
+            unseen(batch)
+
+
 class Above(Problem):
     """Whatever weighs more than 0."""
 

@@ -57,6 +57,10 @@ def broken(columns, width):
     raise RuntimeError("no weights today")
 
 
+def linear(width, layers, out):
+    return torch.nn.Linear(width, out)
+
+
 def failing(width, layers, out):
     return width / 0
 
@@ -148,6 +152,14 @@ def test_all_parts_in_one_run(tmp_path, small):
         (
             {"network.architecture": "parts_of_a_user:failing", "network.options": {}},
             r"network: the architecture 'parts_of_a_user:failing' cannot be built \(ZeroDivisionError",
+        ),
+        (
+            {
+                "network.architecture": "parts_of_a_user:linear",
+                "network.options": {},
+                "selection.policy": "",
+            },
+            "network.architecture: expected a module that is called with a batch, got torch's Linear",
         ),
         ({"selection.auxiliary": "parts_of_a_user:PARTS"}, "selection.auxiliary: cannot import"),
         (

@@ -16,7 +16,7 @@ from osan.errors import OsanError
 from osan.nn.adapter import takes
 from osan.nn.class_cache import ClassCache
 from osan.nn.fixed_bags import predicted, predictions
-from osan.nn.ignored import warn_if_ignored
+from osan.nn.ignored import warn_if_constant, warn_if_ignored
 from osan.nn.output import Output
 from osan.nn.samples import BagsLater, samples_together
 from osan.selection import (
@@ -62,7 +62,8 @@ class DataDrivenOSAN(nn.Module):
         Called with a batch and a bag, returns the prediction. Wrap a model that takes only a batch in
         :class:`osan.nn.OnSubgraphs`. While gradients are on, removed copies stay in the bag with weight 0. A
         custom network has to use ``bag.weight`` and ``bag.edge_weight``. Otherwise it sees whole graphs and
-        the upstream network learns nothing; the first call in training mode warns about this.
+        the upstream network learns nothing; the first call in training mode warns about this, and about
+        weights without a gradient.
     policy
         A policy or its text, e.g. ``"delete 1 vertex x 3"``.
     estimator, noise, temperature
@@ -195,6 +196,11 @@ class DataDrivenOSAN(nn.Module):
             self.upstream.eval()  # norms as in evaluation, too
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.settled):
             weights: Tensor = self.upstream(batch) if so_far is None else self.upstream(batch, so_far)
+        if not isinstance(weights, Tensor):
+            raise OsanError(
+                f"upstream: expected {type(self.upstream).__name__} to return a tensor of weights, got "
+                f"{type(weights).__name__}"
+            )
         if weights.dim() != 2 or weights.size(1) != self.policy.columns:
             wanted = (
                 "1 column" if self.policy.in_sequence else f"{self.policy.count} columns, one per subgraph"
@@ -229,6 +235,8 @@ class DataDrivenOSAN(nn.Module):
         if self.training and not self.checked_downstream:
             self.checked_downstream = True
             warn_if_ignored(prediction, selected[0].choice)
+            if self.learns and self.upstream is not None and not self.settled:
+                warn_if_constant(first, self.upstream)
         diversity = torch.stack([self._diversity(one) for one in selected]).mean(0)
         return Output(prediction, bags, _joined(selected), selected, each, estimator, diversity)
 

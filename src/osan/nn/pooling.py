@@ -74,7 +74,22 @@ def Pool(pooling: str | Module | Callable[[int], Module], width: int) -> Any:
     if not hasattr(made, "out_width"):
         found = _probe(made, width, lambda rows, group: made(rows, group, 1, None))
         made.out_width = found  # type: ignore[assignment]
+    # A hook and not a module around it, which would rename its parameters.
+    if type(made) not in POOLS.values() and _check_rows not in made._forward_hooks.values():
+        made.register_forward_hook(_check_rows, with_kwargs=True)
     return made
+
+
+def _check_rows(module: Module, given: tuple[Any, ...], named: dict[str, Any], out: Any) -> None:
+    """Raise unless a custom pooling returned a row for each group."""
+    groups = given[2] if len(given) > 2 else named.get("groups")
+    if isinstance(out, Tensor) and out.dim() == 2 and groups in (None, len(out)):
+        return
+    found = list(out.shape) if isinstance(out, Tensor) else type(out).__name__
+    raise OsanError(
+        f"pooling: expected {type(module).__name__} to return shape [{groups}, width], a row for each group, "
+        f"got {found}"
+    )
 
 
 class SumPool(Module):
@@ -202,7 +217,9 @@ class AggregationPool(Module):
             group = group.index_select(0, present)
         # Many aggregations of PyG need the rows of a group side by side.
         group, order = torch.sort(group, stable=True)
-        return self.aggregation(rows.index_select(0, order), group, dim_size=groups)
+        out: Tensor = self.aggregation(rows.index_select(0, order), group, dim_size=groups)
+        _check_rows(self.aggregation, (rows, group, groups), {}, out)
+        return out
 
 
 POOLS: dict[str, Callable[[int], Module]] = {

@@ -202,8 +202,8 @@ class Stack(Module):
         if edge_encoder is not None and not self.looks_at_edges:
             raise OsanError(
                 f"edge_encoder: no layer looks at edge features with conv={conv!r} and neighborhood="
-                f"{neighborhood!r}; use conv='gine', 'pna' or a PyG layer with edge_attr on 'edges', or "
-                "leave the encoder out"
+                f"{neighborhood!r}; use conv='gine', 'pna', a PyG layer with edge_attr or a layer with "
+                "looks_at_edges = True on 'edges', or leave the encoder out"
             )
 
     @property

@@ -6,6 +6,7 @@ from torch import nn
 from torch_geometric.data import Data
 
 from osan.bags import whole_graphs
+from osan.errors import OsanError
 from osan.nn import Output
 
 
@@ -31,6 +32,13 @@ class CustomModel(nn.Module):
 
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
+        if type(network).__module__.startswith("torch.nn.modules.") and not isinstance(
+            network, nn.Sequential
+        ):
+            raise OsanError(
+                "network.architecture: expected a module that is called with a batch, got torch's "
+                f"{type(network).__name__}, which is called with a tensor"
+            )
         self.network = network
 
     @property

@@ -4,7 +4,9 @@ import sys
 
 import pytest
 
+from osan.errors import OsanError
 from osan.experiments import settings_named
+from osan.experiments.plans import read_plan
 
 PARTS = '''
 from osan import nn
@@ -18,6 +20,10 @@ class Mine(StraightThrough):
 
 class Corner(VertexProblem):
     """A kind of subgraphs."""
+
+
+class Heavy(nn.CentralityWeigher):
+    """A weigher."""
 
 
 def net(width, layers, out, **options):
@@ -44,3 +50,21 @@ def test_a_key_says_which_parts(place):
     assert settings.network.architecture == "user_parts:net"
     assert settings_named("zinc/nested/baseline").network.architecture == "nested"
     assert settings_named("zinc/nested/baseline").network.like == "zinc"
+
+
+@pytest.mark.parametrize("estimator", ["imle", "fixed", "user_parts:Mine"])
+def test_a_key_says_which_weigher_and_estimator(place, estimator):
+    key = f"planted-motif/few-marks/user_parts:Heavy-{estimator}/mark-1-vertex-in-turn/x3"
+    settings = settings_named(key)
+    assert settings.name == key
+    assert (settings.selection.weigher, settings.selection.estimator) == ("user_parts:Heavy", estimator)
+
+
+def test_a_weigher_alone_is_refused_when_the_plan_is_read(place):
+    key = "planted-motif/gin/user_parts:Heavy/mark-1-vertex-in-turn/x3"
+    (place / "plan.toml").write_text(f'[[groups]]\nruns = ["{key}"]\nseeds = "0"\n')
+    with pytest.raises(OsanError, match="estimator such as 'user_parts:Heavy-imle', got 'user_parts"):
+        read_plan(place / "plan.toml")
+    # Without the module nothing can be said yet.
+    elsewhere = settings_named(key.replace("user_parts", "not_here"))
+    assert elsewhere.selection.estimator == "not_here:Heavy"

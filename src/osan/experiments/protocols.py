@@ -11,6 +11,7 @@ from osan.data.formats.table import count_rows
 from osan.data.naming import content_of, find_path
 from osan.errors import OsanError
 from osan.experiments.catalog import recipe, recipes
+from osan.parts import resolve
 from osan.selection.policy import Policy
 from osan.training.settings import Settings
 from osan.words import PARTS, WEIGHERS
@@ -127,6 +128,8 @@ def settings_named(key: str) -> Settings:
             weigher, estimator = estimator, "fixed"
         elif (first := estimator.partition("-"))[0] == "prior" or (":" in first[0] and first[2]):
             weigher, _, estimator = first
+        elif ":" in estimator:
+            _refuse_weigher(estimator, key)
         policy = Policy.of_slug(found["policy"], "all" if method == "all" else int(found["count"] or 1))
         settings = settings_for(
             dataset,
@@ -140,6 +143,21 @@ def settings_named(key: str) -> Settings:
         if settings.name == key.removeprefix(dataset.removesuffix(settings.name.split("/")[0])):
             return settings
     return recipe(key).settings
+
+
+def _refuse_weigher(name: str, key: str) -> None:
+    """Raise if a key has a weigher where an estimator belongs: nothing says how it learns."""
+    try:
+        found = resolve(name, {}, "estimator")
+    except OsanError:  # a module that is not here; the run will say so
+        return
+    from osan.selection import Estimator
+
+    if isinstance(found, type) and not issubclass(found, Estimator):
+        raise OsanError(
+            f"{key}: expected an estimator, or a weigher and an estimator such as '{name}-imle', got "
+            f"{name!r}, which is no estimator"
+        )
 
 
 def settings_for(
@@ -168,7 +186,7 @@ def settings_for(
     auxiliary
         Whether to add the paper's loss for diversity. The few-marks networks never do.
     weigher
-        What gives the weights: ``"learned"``, ``"prior"``, or a centrality.
+        What gives the weights: ``"learned"``, ``"prior"``, a centrality, or ``module:name``.
 
     Examples
     --------

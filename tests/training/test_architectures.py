@@ -13,8 +13,9 @@ from osan.nn import ARCHITECTURES, Output
 from osan.training import callbacks
 from osan.training.build import build
 from osan.training.evaluation import predict, scores
-from osan.training.folder import read_result, settings_of
+from osan.training.folder import read_result, run_folder, settings_of
 from osan.training.run import load_model, train
+from osan.training.settings_files import read_settings, write_settings
 from osan.training.tasks import TaskInfo, load_task
 
 OPTIONS = {
@@ -173,6 +174,10 @@ class Sizes(torch.nn.Module):
         return self.linear(global_add_pool(torch.ones(batch.num_nodes, 1), batch.batch) / 10)
 
 
+class Bare(torch.nn.Linear):
+    """Another model."""
+
+
 def test_a_custom_model_and_task(tmp_path, small, outcome, monkeypatch):
     task = load("planted-motif", num_graphs=30)
     settings, run = small(), tmp_path / "run"
@@ -189,7 +194,7 @@ def test_a_custom_model_and_task(tmp_path, small, outcome, monkeypatch):
     with pytest.raises(OsanError, match=r"other settings: data.dataset: .*network.architecture"):
         train(settings, run, resume=True, progress=False)
     with pytest.raises(OsanError, match=r"checkpoint.ckpt holds another model: model.network.bias"):
-        train(settings, run, model=torch.nn.Linear(1, 1), task=task, resume=True, progress=False)
+        train(settings, run, model=Bare(1, 1), task=task, resume=True, progress=False)
     result = train(settings, run, model=fresh(), task=task, resume=True, progress=False)
     assert outcome(run) == outcome(tmp_path / "whole")
 
@@ -203,6 +208,25 @@ def test_a_custom_model_and_task(tmp_path, small, outcome, monkeypatch):
     with pytest.raises(OsanError, match="task: expected the custom task of the run, got none"):
         load_task(settings_of(run))
     assert loaded.network.architecture == "custom"
+
+
+def test_a_run_begins_with_the_weights_of_another(tmp_path, small, finished):
+    """With hardly any learning rate the weights stay where they were; the seed would draw others."""
+    still = {"training.learning_rate": 1e-12, "training.upstream_learning_rate": 0, "training.epochs": 1}
+    learner, settings, _ = load_model(finished)
+    before = {name: value.clone() for name, value in learner.model.named_parameters()}
+    train(settings.changed({**still, "seed": 7}), tmp_path / "run", model=learner.model, progress=False)
+    again, loaded, _ = load_model(tmp_path / "run", model=load_model(finished)[0].model)
+    assert loaded.network.architecture == "custom"
+    for name, value in again.model.named_parameters():
+        torch.testing.assert_close(value, before[name], msg=name)
+
+
+def test_paths_may_be_texts(tmp_path, small, finished):
+    assert read_result(str(finished)) == read_result(finished)
+    assert run_folder(str(tmp_path), small()) == tmp_path / "small" / "seed-0"
+    write_settings(small(), str(tmp_path / "s.toml"))
+    assert read_settings(str(tmp_path / "s.toml")) == small()
 
 
 def test_a_stored_model_takes_no_custom_one(finished):

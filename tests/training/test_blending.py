@@ -141,3 +141,17 @@ def test_networks_of_another_kind_are_refused(table, tmp_path):
     message = "network.blend: expected none with the architecture 'custom', which is no osan.nn.OSAN"
     with pytest.raises(OsanError, match=message):
         train(settings, tmp_path / "run", model=Size(), progress=False)
+
+
+def test_a_network_that_goes_on_learns_without_the_process_of_the_run_before(run, tmp_path):
+    """As if it had been taken off by hand; the new run gets one of its own."""
+    folder, _ = run
+    by_hand, settings, _ = load_model(folder)
+    by_hand.model.downstream.process = None
+    values = []
+    for name, model in (("by-hand", by_hand.model), ("as-it-is", load_model(folder)[0].model)):
+        result = train(settings, tmp_path / name, model=model, progress=False)
+        assert result.share is not None
+        values.append((result.value, result.validation, result.share))
+    assert values[0] == values[1]
+    load_model(tmp_path / "as-it-is", model=load_model(folder)[0].model)

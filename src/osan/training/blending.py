@@ -38,6 +38,12 @@ def add_process(model: nn.Module, settings: Settings, info: TaskInfo) -> Gaussia
     return network.process
 
 
+def forget_process(model: nn.Module, settings: Settings, info: TaskInfo) -> None:
+    """Take the process of an earlier run off a network that gets one of its own once it is trained."""
+    if info.points:
+        _network(model, settings).process = None
+
+
 def blend(learner: Learner, task: Task) -> None:
     """Solve the Gaussian process for the training split, and weigh it by the validation split."""
     settings, info = learner.settings, learner.info

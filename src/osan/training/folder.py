@@ -49,14 +49,14 @@ class Result:
     """The content of ``result.json``.
 
     ``value`` is the metric on the test split, ``validation`` the best one on the validation split, reached
-    after epoch ``best_epoch`` (from 0); ``scores`` has every metric of the task on the test split, and
-    ``test_seconds`` the times of five passes over it. ``best_test`` is the best metric on the test split over
-    all epochs, if it was watched: protocols that select the epoch by it report this. ``separate`` is the
-    metric with every perturbed sample as a separate prediction, if there are several (the authors' way).
-    ``members`` are the metrics of the members of an ensemble on the test split; ``value``, ``validation`` and
-    ``scores`` are those of the whole, ``epochs`` and ``best_epoch`` the largest of all members, ``seconds``
-    their sum. ``intervals`` says how often conformal intervals, or sets of classes, hold the truth on the
-    test split, see :func:`~osan.training.calibration.coverage`.
+    after epoch ``best_epoch`` (from 0, while commands and pages count from 1); ``scores`` has every metric of
+    the task on the test split, and ``test_seconds`` the times of five passes over it. ``best_test`` is the
+    best metric on the test split over all epochs, if it was watched: protocols that select the epoch by it
+    report this. ``separate`` is the metric with every perturbed sample as a separate prediction, if there are
+    several (the authors' way). ``members`` are the metrics of the members of an ensemble on the test split;
+    ``value``, ``validation`` and ``scores`` are those of the whole, ``epochs`` and ``best_epoch`` the largest
+    of all members, ``seconds`` their sum. ``intervals`` says how often conformal intervals, or sets of
+    classes, hold the truth on the test split, see :func:`~osan.training.calibration.coverage`.
     ``share`` is that of the network if it is blended with a Gaussian process; ``value``, ``scores`` and
     ``validation`` are then those of the blend.
     """
@@ -87,9 +87,9 @@ class Result:
 _RESULT = TypeAdapter(Result)
 
 
-def run_folder(runs: Path, settings: Settings) -> Path:
+def run_folder(runs: str | Path, settings: Settings) -> Path:
     """The folder of a run: ``RUNS/<name>/seed-<s>``."""
-    return runs.joinpath(*settings.name.split("/"), f"seed-{settings.seed}")
+    return Path(runs).joinpath(*settings.name.split("/"), f"seed-{settings.seed}")
 
 
 def member_folder(folder: Path, number: int) -> Path:
@@ -103,9 +103,9 @@ def model_folders(folder: Path) -> list[Path]:
     return [folder] if count == 1 else [member_folder(folder, i) for i in range(count)]
 
 
-def read_result(folder: Path) -> Result | None:
+def read_result(folder: str | Path) -> Result | None:
     """The result of a finished run; ``None`` if it is not finished."""
-    path = folder / RESULT
+    path = Path(folder) / RESULT
     if not path.is_file():
         return None
     content = read_json(path)

@@ -17,7 +17,7 @@ from osan.data.custom.molecules import FURTHER_TARGET, OTHER_TARGET
 from osan.errors import OsanError, Unfinished, one_line
 from osan.locks import locked
 from osan.training import folder as files
-from osan.training.blending import add_process, blend, check_blend, share_of
+from osan.training.blending import add_process, blend, check_blend, forget_process, share_of
 from osan.training.build import build
 from osan.training.evaluation import check_scorable, predict
 from osan.training.fit import Fitted, fit, named_parts
@@ -251,6 +251,7 @@ def _train(
     torch.manual_seed(settings.seed)
     learner = Learner(_model(settings, info, model), settings, info)
     check_blend(learner.model, settings, info)
+    forget_process(learner.model, settings, info)
     # A custom model has parts that no setting names.
     with naming_settings() if model is None else contextlib.nullcontext():
         fitted = fit(learner, task, folder, resume=resume, progress=progress)

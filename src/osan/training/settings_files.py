@@ -59,13 +59,13 @@ def _check_size(tree: Any) -> None:
         waiting.extend((child, depth + 1) for child in children)
 
 
-def write_settings(settings: Settings, path: Path) -> None:
+def write_settings(settings: Settings, path: str | Path) -> None:
     """Write ``settings`` as TOML, whole or not at all."""
     try:
         content = settings.to_toml().encode()
     except UnicodeEncodeError as error:  # from a name that the system gave as bytes
         raise OsanError(f"settings: expected UTF-8 text, got {error.object[:80]!r}") from error
-    write_bytes(path, content)
+    write_bytes(Path(path), content)
 
 
 def named_changes(values: Mapping[str, Any]) -> dict[str, Any]:

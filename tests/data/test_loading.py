@@ -402,7 +402,7 @@ def no_space(*_, **__):
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"dataset": "nope"}, "expected a file, a folder or one of zinc, .*, got 'nope'"),
+        ({"dataset": "nope"}, "expected a file, a folder, 'module:name' or one of zinc, .*, got 'nope'"),
         (
             {"dataset": "alchemy", "split": "stratified"},
             "split: expected official or random for alchemy, got 'stratified'",

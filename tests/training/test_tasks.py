@@ -90,7 +90,7 @@ def test_a_file_says_the_split(dataset: str) -> None:
             "labels: expected none, for own.csv is a table",
         ),
         ("own.pt", {"labels": "y.txt"}, "labels: expected none, for own.pt contains targets, got 'y.txt'"),
-        ("nowhere", {}, "dataset: expected a file, a folder or one of .*, got 'nowhere'"),
+        ("nowhere", {}, "dataset: expected a file, a folder, 'module:name' or one of .*, got 'nowhere'"),
     ],
 )
 def test_what_cannot_be_done_is_refused(dataset: str, data: dict[str, object], message: str) -> None:
@@ -113,5 +113,5 @@ def test_paths_are_stored_in_full(tmp_path: Path) -> None:
     assert paths(dataset="own.pt", split="y") == (f"{here}/own.pt", f"{here}/y", None)
     (tmp_path / "zinc").write_text("")
     assert paths(dataset="zinc", split="official") == ("zinc", "official", None)
-    with pytest.raises(OsanError, match=r"expected a file, a folder or one of .*, got 'nowhere'"):
+    with pytest.raises(OsanError, match=r"expected a file, a folder, 'module:name' or one of .*, got 'nowhere'"):
         paths(dataset="nowhere")

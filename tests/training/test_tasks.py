@@ -113,5 +113,7 @@ def test_paths_are_stored_in_full(tmp_path: Path) -> None:
     assert paths(dataset="own.pt", split="y") == (f"{here}/own.pt", f"{here}/y", None)
     (tmp_path / "zinc").write_text("")
     assert paths(dataset="zinc", split="official") == ("zinc", "official", None)
-    with pytest.raises(OsanError, match=r"expected a file, a folder, 'module:name' or one of .*, got 'nowhere'"):
+    with pytest.raises(
+        OsanError, match=r"expected a file, a folder, 'module:name' or one of .*, got 'nowhere'"
+    ):
         paths(dataset="nowhere")

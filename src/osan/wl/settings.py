@@ -127,9 +127,9 @@ class WLTest:
             given = getattr(self, field)
             if given not in (value, self.__dataclass_fields__[field].default):
                 open_fields = [f.name for f in fields(self) if f.name not in ("name", *builder.fixed)]
+                takes = _listed(open_fields, "and") if open_fields else "no settings"
                 raise OsanError(
-                    f"{field}: expected no value for test {self.name!r}, got {given!r}; "
-                    f"it takes {_listed(open_fields, 'and')}"
+                    f"{field}: expected no value for test {self.name!r}, got {given!r}; it takes {takes}"
                 )
             object.__setattr__(self, field, value)
 

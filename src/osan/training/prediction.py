@@ -27,6 +27,7 @@ from osan.training.members import Predictor, members_of
 from osan.training.neighbors import Cell, Neighbors
 from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
+from osan.words import counted
 
 # Rows that a notebook shows.
 _SHOWN = 10
@@ -56,7 +57,8 @@ class Predicted:
 
     def _repr_html_(self) -> str:
         rows, left = self.rows, len(self.rejected)
-        said = f"{len(rows)} molecules" + (f", {left} rows that cannot be used" if left else "")
+        said = counted(len(rows), "molecule")
+        said += f", {counted(left, 'row')} that cannot be used" if left else ""
         return html_table(self.header, rows[:_SHOWN], said)
 
 

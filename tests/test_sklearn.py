@@ -149,8 +149,9 @@ def test_classes_keep_their_labels(labels, tmp_path):
     probability = model.predict_proba(SMILES)
     np.testing.assert_allclose(probability.sum(1), 1)
     assert (model.predict(SMILES) == model.classes_[probability.argmax(1)]).all()
-    # Probabilities, not shares of votes.
-    assert len(np.unique(probability.round(9), axis=0)) > len(SMILES) / 2
+    # Probabilities: shares of votes would be 0 or 1, since evaluation has one sample.
+    assert ((probability > 0) & (probability < 1)).all()
+    assert len(np.unique(probability.round(6), axis=0)) > 10
     assert model.score(SMILES, y) > 0.9
     sets, margin = model.predict_set(SMILES, 0.5), sorted(model.errors_)[3]  # the 4th of 6 that were held out
     np.testing.assert_array_equal(sets, 1 - probability <= margin)

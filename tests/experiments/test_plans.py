@@ -118,7 +118,7 @@ set = {{"data.targets" = ["logS"], "data.split" = "part"}}
     [
         (
             "[[groups]]\nruns = ['nowhere.csv/gin/baseline']",
-            "planted-motif, got 'nowhere.csv'",
+            "dataset: expected a file, got 'nowhere.csv', which does not exist",
         ),
         (
             "[[groups]]\nruns = ['a/b.csv/gin/imle/delete-1-edge/x3']",

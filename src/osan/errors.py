@@ -34,5 +34,5 @@ def one_line(error: BaseException) -> str:
     >>> one_line(KeyError("a"))
     "KeyError: 'a'"
     """
-    text = " ".join(str(error).split())
-    return text if isinstance(error, OsanError) else f"{type(error).__name__}: {text}"
+    text, kind = " ".join(str(error).split()), type(error).__name__
+    return text if isinstance(error, OsanError) else f"{kind}: {text}" if text else kind

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from osan.errors import OsanError
+from osan.errors import OsanError, one_line
 
 
 def resolve(part: Any, table: Mapping[str, Any], what: str) -> Any:
@@ -61,7 +61,7 @@ def _imported(text: str, what: str) -> Any:
         for part in name.split("."):
             found = getattr(found, part)
     except Exception as error:  # whatever the user's module raises while it is imported
-        raise OsanError(f"{what}: cannot import {text!r} ({_reason(error)})") from error
+        raise OsanError(f"{what}: cannot import {text!r} ({one_line(error)})") from error
     return found
 
 
@@ -81,11 +81,7 @@ def calling(part: Any, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         name = part if isinstance(part, str) else getattr(part, "__name__", type(part).__name__)
-        raise OsanError(f"{what}: {name!r} failed ({_reason(error)})") from error
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split()) or type(error).__name__}"
+        raise OsanError(f"{what}: {name!r} failed ({one_line(error)})") from error
 
 
 @contextmanager

@@ -1,7 +1,8 @@
-"""Slow, plain references that the constructions are compared with."""
+"""Slow, plain references that the constructions are compared with, and files."""
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import networkx as nx
 import pytest
@@ -40,3 +41,15 @@ def wl_equal() -> Relation:
         return True
 
     return equal
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Write a file of that name and content."""
+
+    def make(name: str, content: str | bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return make

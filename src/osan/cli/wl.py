@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     from osan.graphs import Graph
     from osan.wl import CorpusRow, WLTest
+
+    Chosen = WLTest
+else:
+    Chosen = Any  # read as an annotation by takes_test, without importing the tests
 
 app = typer.Typer(
     help="Weisfeiler-Leman tests on your graphs.",
@@ -58,26 +64,53 @@ def given_settings(**options: str | int | bool | None) -> dict[str, Any]:
     return {key: value for key, value in given.items() if value is not False or key == "ordered"}
 
 
-def given_test(name: str, k: int | None, **options: str | int | bool | None) -> WLTest:
-    """The test with the options that were given."""
-    from osan.wl.settings import make_test
+# The options that describe a test, in the order of the help, with their defaults.
+_TEST_OPTIONS: dict[str, tuple[Any, Any]] = {
+    "test": (TestName, "wl"),
+    "k": (K, None),
+    "neighborhood": (Neighborhood, None),
+    "ordered": (Ordered, None),
+    "operation": (Operation, None),
+    "what": (What, None),
+    "hops": (Hops, None),
+    "mark_center": (MarkCenter, False),
+    "oblivious": (Oblivious, False),
+    "aggregations": (Aggregations, None),
+}
 
-    return make_test(name, k, **given_settings(**options))
+
+def takes_test(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options that describe a test in place of its parameter ``chosen``, the test."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters: list[inspect.Parameter] = []
+    for each in signature.parameters.values():
+        parameters += (
+            [each]
+            if each.name != "chosen"
+            else [
+                inspect.Parameter(name, each.kind, default=default, annotation=annotation)
+                for name, (annotation, default) in _TEST_OPTIONS.items()
+            ]
+        )
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        from osan.wl.settings import make_test
+
+        options = {name: given.pop(name) for name in _TEST_OPTIONS}
+        name, k = options.pop("test"), options.pop("k")
+        command(chosen=make_test(name, k, **given_settings(**options)), **given)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 @app.command()
+@takes_test
 def color(
     file: Annotated[Path, typer.Argument(help="graph6, edge list, GML, GraphML, SMILES, table of pairs.")],
-    test: TestName = "wl",
-    k: K = None,
-    neighborhood: Neighborhood = None,
-    ordered: Ordered = None,
-    operation: Operation = None,
-    what: What = None,
-    hops: Hops = None,
-    mark_center: MarkCenter = False,
-    oblivious: Oblivious = False,
-    aggregations: Aggregations = None,
+    chosen: Chosen,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
@@ -89,18 +122,6 @@ def color(
         from osan.report.pictures import checked_suffix
 
         suffix = checked_suffix(out)  # before the work
-    chosen = given_test(
-        test,
-        k,
-        neighborhood=neighborhood,
-        ordered=ordered,
-        operation=operation,
-        what=what,
-        hops=hops,
-        mark_center=mark_center,
-        oblivious=oblivious,
-        aggregations=aggregations,
-    )
     from osan.graphs import read_graphs
     from osan.wl import refine
 
@@ -185,37 +206,17 @@ def one_graph(source: str, directed: bool) -> Graph:
 
 
 @app.command()
+@takes_test
 def distinguish(
     a: Annotated[str, typer.Argument(help="A file with one graph, or a graph6 text.")],
     b: Annotated[str, typer.Argument(help="Another one.")],
-    test: TestName = "wl",
-    k: K = None,
-    neighborhood: Neighborhood = None,
-    ordered: Ordered = None,
-    operation: Operation = None,
-    what: What = None,
-    hops: Hops = None,
-    mark_center: MarkCenter = False,
-    oblivious: Oblivious = False,
-    aggregations: Aggregations = None,
+    chosen: Chosen,
     directed: Directed = False,
     rounds: Rounds = None,
     max_memory: MaxMemory = None,
     as_json: Json = False,
 ) -> None:
     """Distinguish two graphs. The exit code is 0 if separated, 1 if not, and 2 or more after an error."""
-    chosen = given_test(
-        test,
-        k,
-        neighborhood=neighborhood,
-        ordered=ordered,
-        operation=operation,
-        what=what,
-        hops=hops,
-        mark_center=mark_center,
-        oblivious=oblivious,
-        aggregations=aggregations,
-    )
     from osan.wl import distinguishes
 
     graphs = one_graph(a, directed), one_graph(b, directed)

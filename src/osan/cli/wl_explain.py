@@ -8,53 +8,19 @@ from typing import Annotated
 import typer
 
 from osan.cli.options import MaxMemory, memory_limit
-from osan.cli.wl import (
-    Aggregations,
-    Directed,
-    Hops,
-    K,
-    MarkCenter,
-    Neighborhood,
-    Oblivious,
-    Operation,
-    Ordered,
-    TestName,
-    What,
-    given_test,
-    one_graph,
-)
+from osan.cli.wl import Chosen, Directed, one_graph, takes_test
 
 
+@takes_test
 def explain(
     a: Annotated[str, typer.Argument(help="A file with one graph, or a graph6 text.")],
     b: Annotated[str, typer.Argument(help="Another one.")],
-    test: TestName = "wl",
-    k: K = None,
-    neighborhood: Neighborhood = None,
-    ordered: Ordered = None,
-    operation: Operation = None,
-    what: What = None,
-    hops: Hops = None,
-    mark_center: MarkCenter = False,
-    oblivious: Oblivious = False,
-    aggregations: Aggregations = None,
+    chosen: Chosen,
     directed: Directed = False,
     max_memory: MaxMemory = None,
     out: Annotated[Path | None, typer.Option(help="Draw it into this .svg or .png file.")] = None,
 ) -> None:
     """Why a test separates two graphs: a color that one has more often, unfolded. Exit codes: 0 or 1."""
-    chosen = given_test(
-        test,
-        k,
-        neighborhood=neighborhood,
-        ordered=ordered,
-        operation=operation,
-        what=what,
-        hops=hops,
-        mark_center=mark_center,
-        oblivious=oblivious,
-        aggregations=aggregations,
-    )
     from osan.wl import draw_certificate, explain
 
     if out is not None:

@@ -9,21 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from osan.cli.options import Json, MaxMemory, memory_limit, print_json
-from osan.cli.wl import (
-    Aggregations,
-    Directed,
-    Hops,
-    K,
-    MarkCenter,
-    Neighborhood,
-    Oblivious,
-    Operation,
-    Ordered,
-    TestName,
-    What,
-    given_test,
-    one_graph,
-)
+from osan.cli.wl import Chosen, Directed, one_graph, takes_test
 
 if TYPE_CHECKING:
     from osan.graphs import Graph
@@ -35,35 +21,15 @@ Among = Annotated[
 ]
 
 
+@takes_test
 def hash_(
     graph: Annotated[str, typer.Argument(help="A file with any number of graphs, or a graph6 text.")],
-    test: TestName = "wl",
-    k: K = None,
-    neighborhood: Neighborhood = None,
-    ordered: Ordered = None,
-    operation: Operation = None,
-    what: What = None,
-    hops: Hops = None,
-    mark_center: MarkCenter = False,
-    oblivious: Oblivious = False,
-    aggregations: Aggregations = None,
+    chosen: Chosen,
     directed: Directed = False,
     max_memory: MaxMemory = None,
     as_json: Json = False,
 ) -> None:
     """A portable hash of the color of each graph: equal for graphs that the test does not separate."""
-    chosen = given_test(
-        test,
-        k,
-        neighborhood=neighborhood,
-        ordered=ordered,
-        operation=operation,
-        what=what,
-        hops=hops,
-        mark_center=mark_center,
-        oblivious=oblivious,
-        aggregations=aggregations,
-    )
     from osan.graphs import read_graphs
     from osan.wl import color_hash
 
@@ -77,36 +43,16 @@ def hash_(
         typer.echo("\n".join(hashes))
 
 
+@takes_test
 def identify(
     graph: OneGraph,
-    test: TestName = "wl",
-    k: K = None,
-    neighborhood: Neighborhood = None,
-    ordered: Ordered = None,
-    operation: Operation = None,
-    what: What = None,
-    hops: Hops = None,
-    mark_center: MarkCenter = False,
-    oblivious: Oblivious = False,
-    aggregations: Aggregations = None,
+    chosen: Chosen,
     among: Among = None,
     directed: Directed = False,
     max_memory: MaxMemory = None,
     as_json: Json = False,
 ) -> None:
     """Whether a test separates a graph from all others, and which ones it does not."""
-    chosen = given_test(
-        test,
-        k,
-        neighborhood=neighborhood,
-        ordered=ordered,
-        operation=operation,
-        what=what,
-        hops=hops,
-        mark_center=mark_center,
-        oblivious=oblivious,
-        aggregations=aggregations,
-    )
     from osan.wl import lookalikes
 
     plain, others = one_graph(graph, directed), _graphs(among, directed)

@@ -65,7 +65,7 @@ METRICS: dict[str, Metric] = {
     "mcc": Metric(
         kinds=("binary", "multiclass"),
         direction="max",
-        reference=("binary_matthews_corrcoef", "multiclass_matthews_corrcoef"),
+        reference=("multiclass_matthews_corrcoef",),
     ),
     "balanced": Metric(
         kinds=("binary", "multiclass"), direction="max", reference=("multiclass_accuracy", "binary_recall")

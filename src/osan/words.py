@@ -39,6 +39,7 @@ PARTS = {
         *("sswl", "ds", "dss", "few-marks", "few-marks-500k"),
     ),
     "osan.nn.layers:LAYERS": ("gin", "gine", "gcn", "pna"),
+    "osan.nn.relations:RELATIONS": ("distance",),
     "osan.nn.pooling:POOLS": ("sum", "mean", "max", "attention", "set2set"),
     "osan.nn.paper:PAPER_NETWORKS": (
         *("zinc", "zinc-pna", "zinc-esan", "alchemy", "qm9", "ogbg-molesol", "ogbg-molbace", "exp"),
@@ -50,6 +51,7 @@ PARTS = {
     ),
     "osan.selection.noise:NOISES": ("gumbel", "sum-of-gamma", "gaussian", "none"),
     "osan.selection.auxiliary:AUXILIARY_LOSSES": ("cosine", "uniform"),
+    "osan.training.loggers:LOGGERS": ("csv", "tensorboard", "wandb", "mlflow"),
     "osan.training.scores:LOSSES": ("mae", "mse", "huber"),
     "osan.training.optimizers:OPTIMIZERS": ("adam", "adamw", "sgd"),
     "osan.training.schedules:SCHEDULES": ("constant", "steps", "cosine", "one-cycle", "plateau"),

@@ -24,6 +24,25 @@ class Mine(StraightThrough):
         self.gain = gain
 
 
+class Walks:
+    def __init__(self, steps=1):
+        self.columns = steps + 1
+
+    def __call__(self, batch, bag, mark):
+        return mark[:, None].expand(-1, self.columns)
+
+
+def powers(batch, bag, mark, factor=1.0):
+    return factor * mark[:, None]
+
+
+powers.columns = 1
+
+
+def printer(folder, run):
+    return print(folder, run)
+
+
 def uniform_noise(problem, weights, uniform):
     return uniform(0) - 0.5
 
@@ -192,6 +211,70 @@ def test_parts_that_do_not_fit(small, changes, message):
     info = TaskInfo.of(load_task(settings), settings)
     with pytest.raises(OsanError, match=message):
         build(settings, info)
+
+
+MARKS = {"selection.policy": "mark 1 vertex x 2", "network.architecture": "osan"}
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "columns", "told"),
+    [
+        ("Walks", {}, 2, 1.0),
+        ("Walks", {"steps": 3}, 4, 1.0),
+        ("powers", {}, 1, 1.0),
+        ("powers", {"factor": 3.0}, 1, 3.0),
+    ],
+)
+def test_relations_to_the_marks(small, name, options, columns, told):
+    changes = {"network.atomic": f"parts_of_a_user:{name}", "network.options": options, **MARKS}
+    settings = small(**changes)
+    task = load_task(settings)
+    model = build(settings, TaskInfo.of(task, settings))
+    initial, batch = model.downstream.initial, task.train.batch(torch.arange(3))
+    assert initial.told.shape == (columns, 8)
+    out = model(batch)
+    found = initial.relation(batch, out.bag, out.bag.mark)
+    assert found.detach().equal(told * out.bag.mark.detach()[:, None].expand(-1, columns))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("no:Relation", {}, "^network.atomic: cannot import 'no:Relation'"),
+        ("parts_of_a_user:printer", {}, "^network.atomic: expected a function of batch, bag and mark whose"),
+        ("parts_of_a_user:Walks", {"stesp": 2}, "network.options: expected .*'stesp'; did you mean 'steps'"),
+        (
+            "parts_of_a_user:Walks",
+            {"steps": "2"},
+            "network.atomic: 'parts_of_a_user:Walks' failed .TypeError",
+        ),
+    ],
+)
+def test_relations_that_do_not_fit(small, name, options, message):
+    settings = small(**{"network.atomic": name, "network.options": options, **MARKS})
+    info = TaskInfo.of(load_task(settings), settings)
+    with pytest.raises(OsanError, match=message):
+        build(settings, info)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "csb",
+            "machine.loggers.*expected 'csv', .*'mlflow' or 'module:name', got 'csb'; did you mean 'csv'",
+        ),
+        ("no:Logger", "^machine.loggers: cannot import 'no:Logger'"),
+        ("parts_of_a_user:Walks", "^machine.loggers: 'parts_of_a_user:Walks' failed .TypeError"),
+        (
+            "parts_of_a_user:printer",
+            "^machine.loggers: expected 'parts_of_a_user:printer' to return",
+        ),
+    ],
+)
+def test_loggers_that_do_not_fit(tmp_path, small, name, message):
+    with pytest.raises(OsanError, match=message):
+        train(small(**{"machine.loggers": [name]}), tmp_path / "run", progress=False)
 
 
 def test_what_learns_is_asked_in_one_place():

@@ -78,7 +78,8 @@ def train(
         str | None, typer.Option(help="constant, steps, cosine, one-cycle, plateau, or module:name.")
     ] = None,
     logger: Annotated[
-        list[str] | None, typer.Option(help="Logger: csv, tensorboard, wandb or mlflow (repeatable).")
+        list[str] | None,
+        typer.Option(help="Logger: csv, tensorboard, wandb, mlflow or module:name (repeatable)."),
     ] = None,
     smiles: Annotated[
         list[str] | None, typer.Option(help="Your table: column with SMILES (repeatable).")

@@ -11,9 +11,9 @@ from torch_geometric.data import Data
 
 from osan.bags import SubgraphBag
 from osan.errors import OsanError
-from osan.nn.distances import distance_columns
 from osan.nn.encoders import Categorical, Numerical, encoded, encoded_vertices, warn_unseen
 from osan.nn.options import Atomic, Rank
+from osan.nn.relations import make_relation, related
 
 
 def arcs_between(edge_index: Tensor, source: Tensor, target: Tensor, num_vertices: int) -> Tensor:
@@ -155,7 +155,9 @@ class InitialFeatures(Module):
     atomic
         ``"ordered"``: equality with and adjacency to each vertex of the tuple; ``"unordered"``: membership in
         the tuple, that is marks; ``"distance"``: the distance to each vertex of the tuple, of which a mark is
-        the distance 0; ``None``: neither.
+        the distance 0; ``None``: neither. Or a relation of your own: a function ``(batch, bag, mark)`` to
+        ``[copies, columns]`` with an attribute ``columns``, ``"module:name"``, or a class of these; ``mark``
+        has the mark of each copy, shape ``[copies]``.
     k
         The length of the tuples, for ``"ordered"``.
     reach
@@ -178,10 +180,6 @@ class InitialFeatures(Module):
         num_ranks: int = 0,
     ) -> None:
         super().__init__()
-        if atomic not in (None, "ordered", "unordered", "distance"):
-            raise OsanError(f"atomic: expected 'ordered', 'unordered', 'distance' or None, got {atomic!r}")
-        if reach < 0:
-            raise OsanError(f"reach: expected the largest distance, at least 0, got {reach}")
         if rank not in (None, "adjacency", "embedding"):
             raise OsanError(f"rank: expected 'adjacency', 'embedding' or None, got {rank!r}")
         if rank is not None and num_ranks < 1:
@@ -193,7 +191,10 @@ class InitialFeatures(Module):
         self.types = Linear(atomic_columns(k), width, bias=False) if ordered else None
         self.labels = Linear(k * width, width, bias=False) if ordered else None
         self.mark = Parameter(torch.randn(width)) if atomic == "unordered" else None
-        self.distance = Parameter(0.1 * torch.randn(reach + 1, width)) if atomic == "distance" else None
+        self.relation = self.told = None
+        if atomic not in (None, "ordered", "unordered"):
+            self.relation = make_relation(atomic, reach)
+            self.told = Parameter(0.1 * torch.randn(self.relation.columns, width))
         self.warned = False
         self.rows = Linear(num_ranks, width, bias=False) if rank == "adjacency" else None
         self.ranks = Embedding(num_ranks + 1, width) if rank == "embedding" else None
@@ -224,9 +225,8 @@ class InitialFeatures(Module):
             h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
         if self.mark is not None:
             h = h + of(membership(bag)).to(h.dtype)[:, None] * self.mark
-        if self.distance is not None:
-            columns = distance_columns(batch, bag, membership(bag).to(h.dtype), len(self.distance) - 1)
-            h = h + of(columns) @ self.distance
+        if self.relation is not None and self.told is not None:
+            h = h + of(related(self.relation, batch, bag, membership(bag).to(h.dtype))) @ self.told
         if self.rows is not None:
             h = h + self.rows(of(rank_rows(bag, self.num_ranks, h.dtype)))
         if self.ranks is not None:

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 Aggregation = Literal["per-vertex", "per-subgraph"]
 Level = Literal["graph", "vertex"]
-Atomic = Literal["ordered", "unordered", "distance"]
+Atomic = str | Callable[..., Any]  # "ordered", "unordered", or a relation: see osan.nn.relations
 Rank = Literal["adjacency", "embedding"]
 Admission = Callable[[SubgraphBag], Tensor]
 Encoder = Module | Callable[[], Module]

@@ -26,11 +26,11 @@ from osan.nn.atomic import (
     types_of_copies,
     types_of_tuples,
 )
-from osan.nn.distances import distance_columns
 from osan.nn.edges import EdgeRows, attributes_of
 from osan.nn.layers import AllConv
 from osan.nn.messages import sum_of_messages
 from osan.nn.pooling import MeanPool, SumPool
+from osan.nn.relations import related
 from osan.nn.stack import Stack
 from osan.nn.structure import WithEncoding
 from osan.nn.view import View
@@ -222,7 +222,7 @@ def shared_rows(
 
 def _looks_at_vertices(initial: InitialFeatures, stack: Stack) -> bool:
     """Whether copies start from vertex features alone, and layers look at edges and their features alone."""
-    others = (initial.types, initial.mark, initial.distance, initial.rows, initial.ranks)
+    others = (initial.types, initial.mark, initial.told, initial.rows, initial.ranks)
     if any(part is not None for part in others):
         return False
     convs = [layer.conv for layer in stack.layers]
@@ -369,9 +369,10 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
         columns.append(membership(bag))
     elif bag.mark is not None:  # for layers that look at marks
         columns.append(bag.mark)
-    if initial.distance is not None:
-        mark = membership(bag).to(initial.distance.dtype)
-        columns.append(distance_columns(batch, bag, mark, len(initial.distance) - 1))
+    if isinstance(initial.relation, Module):  # it may learn: no two copies are sure to stay alike
+        columns.append(torch.arange(bag.num_copies))
+    elif initial.relation is not None and initial.told is not None:
+        columns.append(related(initial.relation, batch, bag, membership(bag).to(initial.told.dtype)))
     if initial.rows is not None:
         columns.append(rank_rows(bag, initial.num_ranks, torch.get_default_dtype()))
     if initial.ranks is not None:

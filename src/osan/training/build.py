@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, update_wrapper
 from inspect import signature
 from typing import Any, TypedDict, cast
 
@@ -32,7 +32,8 @@ from osan.nn.data_driven import Combine
 from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.layers import looks_at_edges
 from osan.nn.paper import paper_options
-from osan.parts import resolve
+from osan.nn.relations import RELATIONS
+from osan.parts import calling, resolve
 from osan.selection import (
     AUXILIARY_LOSSES,
     ESTIMATORS,
@@ -115,11 +116,17 @@ def downstream(
     for name in given.keys() - {"width", "layers"}:
         if not accepts(make, name):
             raise OsanError(f"network.{name}: the architecture {network.architecture!r} takes no such option")
+    takers: dict[str, Callable[..., Any]] = {"network": make}
     if policy is not None and policy.operation == "mark":
         given["atomic"] = network.atomic
+        if network.atomic != "unordered":
+            takers["atomic"] = resolve(network.atomic, RELATIONS, "network.atomic")
     if policy is not None and policy.ordered:
         given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
-    given |= share_options(network.options, {"network": make}, "network.options")["network"]
+    shares = share_options(network.options, takers, "network.options")
+    if shares.get("atomic"):
+        given["atomic"] = _relation(network.atomic, takers["atomic"], shares["atomic"])
+    given |= shares["network"]
     if network.like:
         options = _paper_options(network, info, given)
     else:
@@ -149,6 +156,14 @@ def downstream(
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
     options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
     return _made(make, network.architecture, *sizes, **options)
+
+
+def _relation(name: str, part: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """A custom relation with options: of the class, or of the function itself."""
+    if isinstance(part, type):
+        with calling(name, "network.atomic"):
+            return part(**options)
+    return update_wrapper(partial(part, **options), part)  # the attribute columns stays
 
 
 def _general_options(info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from lightning.pytorch.loggers import CSVLogger, Logger, MLFlowLogger, TensorBoardLogger, WandbLogger
 
 from osan.errors import OsanError
-from osan.training.settings import LoggerName
+from osan.parts import calling, resolve
 
 LOGS = "logs"
 
@@ -33,7 +33,7 @@ def _mlflow(folder: Path, name: str) -> Logger:
     return MLFlowLogger(experiment_name="osan", run_name=name, save_dir=str(folder / LOGS / "mlflow"))
 
 
-LOGGERS: dict[LoggerName, Callable[[Path, str], Logger]] = {
+LOGGERS: dict[str, Callable[[Path, str], Logger]] = {
     "csv": _csv,
     "tensorboard": _tensorboard,
     "wandb": _wandb,
@@ -41,13 +41,14 @@ LOGGERS: dict[LoggerName, Callable[[Path, str], Logger]] = {
 }
 
 
-def make_loggers(names: Sequence[LoggerName], folder: Path, run: str) -> list[Logger]:
+def make_loggers(names: Sequence[str], folder: Path, run: str) -> list[Logger]:
     """The loggers of a run; their files go to the folder ``logs`` of the run.
 
     Parameters
     ----------
     names
-        ``"csv"``, ``"tensorboard"``, ``"wandb"`` or ``"mlflow"``.
+        ``"csv"``, ``"tensorboard"``, ``"wandb"``, ``"mlflow"``, or ``"module:name"`` for a function of the
+        folder and the name of the run that makes a logger of Lightning.
     folder
         The folder of the run.
     run
@@ -56,14 +57,25 @@ def make_loggers(names: Sequence[LoggerName], folder: Path, run: str) -> list[Lo
     Raises
     ------
     OsanError
-        If a package is missing; it names the extra that installs it.
+        If a package is missing; it names the extra that installs it. If a custom function fails, or does not
+        return a logger.
     """
     loggers = []
     for name in names:
         try:
-            loggers.append(LOGGERS[name](folder, run))
+            loggers.append(_made(name, folder, run))
         except ModuleNotFoundError as error:
             raise OsanError(
                 f"machine.loggers: {name} is not installed; install it with: pip install 'osan[loggers]'"
             ) from error
     return loggers
+
+
+def _made(name: str, folder: Path, run: str) -> Logger:
+    if name in LOGGERS:
+        return LOGGERS[name](folder, run)
+    with calling(name, "machine.loggers"):
+        made = resolve(name, LOGGERS, "machine.loggers")(folder, run)
+    if not isinstance(made, Logger):
+        raise OsanError(f"machine.loggers: expected {name!r} to return a Logger, got {type(made).__name__}")
+    return made

@@ -16,7 +16,6 @@ from osan.selection.policy import Policy
 from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain, shortened
 from osan.words import WEIGHERS, Agg, Deleted, Fragments, Kind, MetricName, Sharing
 
-LoggerName = Literal["csv", "tensorboard", "wandb", "mlflow"]
 Noise = Annotated[str, name_in("osan.selection.noise:NOISES")]
 # The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
 CUSTOM = "custom"
@@ -181,7 +180,8 @@ class NetworkSettings(Section):
     :func:`~osan.training.run.train`. ``descriptor_dropout`` is the share of descriptors that a training step
     does not see; ``dropout`` by default. ``blend`` averages predictions with those of a Gaussian process on
     the descriptors, if there are some; see :class:`osan.nn.GaussianProcess`. ``atomic`` says what a policy
-    that marks vertices shows of them: the marks, or with ``"distance"`` how far each vertex is from them.
+    that marks vertices shows of them: the marks, or with ``"distance"`` how far each vertex is from them, or
+    what a relation of your own says, ``module:name`` (:class:`osan.nn.InitialFeatures`).
     """
 
     architecture: Annotated[str, name_in("osan.nn.architectures:ARCHITECTURES", further=[CUSTOM])] = "osan"
@@ -196,7 +196,7 @@ class NetworkSettings(Section):
     dropout: float | None = Field(default=None, ge=0, lt=1)
     descriptor_dropout: float | None = Field(default=None, ge=0, lt=1)
     blend: Literal["gaussian-process"] | None = None
-    atomic: Literal["unordered", "distance"] = "unordered"
+    atomic: Annotated[str, name_in("osan.nn.relations:RELATIONS", further=["unordered"])] = "unordered"
     residual: bool | None = None
     norm: bool | None = None
     upstream: Literal["gcn", "gin"] = "gcn"
@@ -273,15 +273,16 @@ class MachineSettings(Section):
     """Where the run takes place. Nothing here is part of what a run *is*: it can resume with other values.
 
     ``loggers`` also send the numbers of every epoch to Lightning loggers; files go to the folder ``logs`` of
-    the run. ``sharing = "off"`` computes every copy of a vertex by itself; with ``"auto"``, copies that are
-    equal whatever the weights are computed once where that pays. Results differ by rounding only.
+    the run. ``module:name`` is a function of the folder and the name of the run that makes one.
+    ``sharing = "off"`` computes every copy of a vertex by itself; with ``"auto"``, copies that are equal
+    whatever the weights are computed once where that pays. Results differ by rounding only.
     """
 
     accelerator: Literal["auto", "cpu", "gpu", "mps"] = "auto"
     devices: int = Field(default=1, ge=1, le=_MOST)
     nodes: int = Field(default=1, ge=1, le=_MOST)
     checkpoint_seconds: float = Field(default=30.0, ge=0)
-    loggers: list[LoggerName] = []
+    loggers: list[Annotated[str, name_in("osan.training.loggers:LOGGERS")]] = []
     sharing: Sharing = "auto"
 
 

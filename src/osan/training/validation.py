@@ -71,6 +71,7 @@ AS_TEXT = BeforeValidator(lambda value: str(value) if isinstance(value, int) els
 _SETTINGS = {
     **{name: f"selection.{name}" for name in ("policy", "estimator", "noise", "bar", "auxiliary")},
     "conv": "network.conv",
+    "atomic": "network.atomic",
     "pooling": "network.readout",
 }
 

@@ -319,7 +319,7 @@ def admitted(model, sub):
     if model.admission is None:
         return [True] * len(sub.vertices)
     if isinstance(model.admission, LearnedAdmission):
-        ordered, values = model.admission.atomic == "ordered", []
+        ordered, values = model.admission.ordered, []
         encoded = slow_encoded(model.initial, GRAPHS[sub.graph])
         types = slow_types(sub) if ordered else [[v in sub.marks] for v in sub.vertices]
         for v, row in zip(sub.vertices, types, strict=True):

@@ -90,6 +90,11 @@ def test_a_relation_that_learns_has_gradients_of_its_own():
     assert (made.initial.relation.factor.grad[:4] != 0).all()
 
 
+def test_a_relation_that_learns_is_stored_once():
+    made = network(Learned(), admission="learned")
+    assert [name for name in made.state_dict() if "factor" in name] == ["initial.relation.factor"]
+
+
 def test_learned_marks_get_a_gradient_through_the_relation():
     upstream = nn.Upstream(2, 8, vertex_encoder=nn.Numerical(1, 8))
     model = nn.DataDrivenOSAN(

@@ -40,8 +40,8 @@ class LearnedAdmission(Module):
 
     def __init__(self, atomic: Atomic, k: int, width: int) -> None:
         super().__init__()
-        self.atomic = atomic
-        columns = atomic_columns(k) + k * width if atomic == "ordered" else 1
+        self.ordered = atomic == "ordered"
+        columns = atomic_columns(k) + k * width if self.ordered else 1
         self.mlp = MLP([width + columns, width, 1])
 
     def forward(self, batch: Data, bag: SubgraphBag, vertices: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ class LearnedAdmission(Module):
         """
         dtype = next(self.parameters()).dtype
         seen = [vertices.index_select(0, bag.vertex)]
-        if self.atomic == "ordered":
+        if self.ordered:
             named = tuple_labels(vertices, bag).index_select(0, bag.subgraph)
             seen += [named, ordered_atomic_types(batch, bag)]
         else:

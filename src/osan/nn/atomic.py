@@ -184,7 +184,8 @@ class InitialFeatures(Module):
             raise OsanError(f"rank: expected 'adjacency', 'embedding' or None, got {rank!r}")
         if rank is not None and num_ranks < 1:
             raise OsanError(f"num_ranks: expected the largest rank, at least 1, got {num_ranks}")
-        self.atomic, self.k, self.num_ranks, self.width = atomic, k, num_ranks, width
+        self.sees_marks = atomic is not None
+        self.k, self.num_ranks, self.width = k, num_ranks, width
         self.vertex_encoder = vertex_encoder
         self.constant = Parameter(torch.randn(width)) if vertex_encoder is None else None
         ordered = atomic == "ordered" and k > 0
@@ -245,13 +246,13 @@ class InitialFeatures(Module):
             raise OsanError(
                 f"bag.tuples: expected shape [subgraphs, {self.k}], got {list(tuples_of(bag).shape)}"
             )
-        if self.atomic is None and bag.mark is not None:
+        if bag.mark is not None and not self.sees_marks:
             raise OsanError(
                 "bag.mark: expected no marks, since this network does not look at them, got some; "
                 "build it with atomic='unordered'"
             )
-        blind = self.rows is None and self.ranks is None and self.atomic is None
-        if blind and bag.rank is not None:
+        sees_ranks = self.sees_marks or self.rows is not None or self.ranks is not None
+        if bag.rank is not None and not sees_ranks:
             raise OsanError(
                 "bag.rank: expected no ranks, since this network does not look at them, got some; "
                 "build it with rank='adjacency'"

@@ -95,6 +95,41 @@ def test_a_relation_that_learns_is_stored_once():
     assert [name for name in made.state_dict() if "factor" in name] == ["initial.relation.factor"]
 
 
+LOOPS = Batch.from_data_list([graph(4, (0, 1), (1, 2), (2, 0), (2, 3), (1, 1)), graph(3, (0, 1), (2, 2))])
+
+
+def test_a_relation_sees_loops_that_layers_replace():
+    bag = bags.all_subsets(LOOPS, 1, operation="mark")
+    found = [network(marked_neighbors, sharing, conv="gcn")(LOOPS, bag) for sharing in ("auto", "off")]
+    torch.testing.assert_close(*found)
+
+
+def test_ranks_see_loops_that_layers_replace():
+    choice = torch.tensor([[1.0, 2], [2, 0], [0, 1], [0, 0], [1, 1], [2, 2], [0, 0]])
+    bag = bags.from_choice(LOOPS, choice, ordered=True)
+    options = {"rank": "adjacency", "num_ranks": 2, "conv": "gcn"}
+    torch.testing.assert_close(
+        *(network(None, sharing, **options)(LOOPS, bag) for sharing in ("auto", "off"))
+    )
+
+
+def at_heights(batch, bag, mark):
+    return (mark * batch.height[bag.vertex])[:, None]
+
+
+at_heights.columns = 1
+
+
+def test_what_a_relation_looks_at_gets_gradients_of_its_own():
+    bag, found = bags.all_subsets(BATCH, 1, operation="mark"), []
+    for sharing in ("auto", "off"):
+        batch = BATCH.clone()
+        batch.height = torch.ones(7, requires_grad=True)  # alike, so that sharing would take one for all
+        network(at_heights, sharing)(batch, bag).square().sum().backward()
+        found.append(batch.height.grad)
+    torch.testing.assert_close(*found)
+
+
 def test_learned_marks_get_a_gradient_through_the_relation():
     upstream = nn.Upstream(2, 8, vertex_encoder=nn.Numerical(1, 8))
     model = nn.DataDrivenOSAN(

@@ -197,16 +197,17 @@ def shared_rows(
     if only_subgraphs and plain.deletions is not None and _looks_at_vertices(initial, stack):
         return _without_copies(initial, stack, batch, plain, most)
     smooth = any(is_gcn(layer.conv) for layer in stack.layers)
+    inside = plain  # as layers see it
     if any(replaces_loops(layer.conv) for layer in stack.layers):
         loops = plain.edge_index[0] == plain.edge_index[1]
-        plain = thinned(plain, edges=~loops) if bool(loops.any()) else plain
-    degree = torch.bincount(plain.edge_index[1], minlength=plain.num_copies) + 1 if smooth else None
+        inside = thinned(plain, edges=~loops) if bool(loops.any()) else plain
+    degree = torch.bincount(inside.edge_index[1], minlength=plain.num_copies) + 1 if smooth else None
     start = start_columns(initial, batch, plain)
     columns = start if degree is None else [*start, degree]
-    code, table, marks = edge_codes(stack, batch, plain)
+    code, table, marks = edge_codes(stack, batch, inside)
     classes = share(
         batch,
-        plain,
+        inside,
         ["all" if isinstance(layer.conv, AllConv) else "edges" for layer in stack.layers],
         start=joined_columns(columns, plain),
         code=code,
@@ -372,7 +373,8 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
     if isinstance(initial.relation, Module):  # it may learn: no two copies are sure to stay alike
         columns.append(torch.arange(bag.num_copies))
     elif initial.relation is not None and initial.told is not None:
-        columns.append(related(initial.relation, batch, bag, membership(bag).to(initial.told.dtype)))
+        told = related(initial.relation, batch, bag, membership(bag).to(initial.told.dtype))
+        columns.append(torch.arange(bag.num_copies) if told.requires_grad else told)
     if initial.rows is not None:
         columns.append(rank_rows(bag, initial.num_ranks, torch.get_default_dtype()))
     if initial.ranks is not None:

@@ -113,6 +113,28 @@ def test_ranks_see_loops_that_layers_replace():
     )
 
 
+def marked_elsewhere(batch, bag, mark):
+    """In how many subgraphs the vertex is marked."""
+    return mark.new_zeros(bag.num_vertices).index_add(0, bag.vertex, mark)[bag.vertex, None]
+
+
+marked_elsewhere.columns = 1
+
+
+def test_a_relation_may_look_at_all_subgraphs_of_a_sample():
+    made = network(marked_elsewhere)
+    first = bags.from_choice(BATCH, torch.eye(7)[:, :2], operation="mark")
+    second = bags.from_choice(BATCH, torch.eye(7)[:, 1:3], operation="mark")
+    alone = (made(BATCH, first), made(BATCH, second))
+    torch.testing.assert_close(made.each(BATCH, (first, second)), alone)
+    model = nn.DataDrivenOSAN(
+        nn.Upstream(2, 8, vertex_encoder=nn.Numerical(1, 8)), made, "mark 1 vertex x 2", samples=3
+    )
+    out = model.eval()(BATCH)
+    for bag, each in zip(out.bags, out.each, strict=True):
+        torch.testing.assert_close(each, made(BATCH, bag))
+
+
 def at_heights(batch, bag, mark):
     return (mark * batch.height[bag.vertex])[:, None]
 

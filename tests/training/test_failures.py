@@ -398,6 +398,20 @@ def test_a_run_does_not_call_python(tmp_path, finished):
     assert not made.exists()
 
 
+def test_a_run_does_not_call_classes_of_python(tmp_path, finished):
+    folder, made = tmp_path / "run", tmp_path / "made"
+    shutil.copytree(finished, folder)
+    changes = {
+        "selection.policy": "mark 1 vertex x 2",
+        "network.atomic": "subprocess:Popen",
+        "network.options": {"args": ["touch", str(made)]},
+    }
+    (folder / SETTINGS).write_text(settings_of(finished).changed(changes).to_toml())
+    with pytest.raises(OsanError, match=r"expected parts of osan or yours, got 'subprocess:Popen'"):
+        load_model(folder)
+    assert not made.exists()
+
+
 def test_loaders_unpickle_nothing(tmp_path, finished):
     """A pickle that would make a file, in place of every file that is read."""
 

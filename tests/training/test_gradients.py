@@ -74,6 +74,8 @@ def test_custom_parts_may_leave_parameters_unused(small):
         {"network.architecture": "custom"},
         {"network.conv": "a:b"},
         {"network.readout": "a:b"},
+        {"network.atomic": "a:b"},
+        {"selection.weigher": "a:b"},
         {"selection.estimator": "a:b"},
     ):
         assert has_custom_parts(small(**changes))

@@ -169,8 +169,9 @@ def has_custom_parts(settings: Settings) -> bool:
 def named_parts(settings: Settings) -> list[str]:
     """The names of the parts of a model, known ones and ``module:name``."""
     network, choice = settings.network, settings.selection
-    names = (network.conv, network.readout, choice.policy, choice.estimator, choice.noise, choice.auxiliary)
-    return [name for name in (network.architecture, *names) if name is not None]
+    of_network = (network.architecture, network.conv, network.atomic, network.readout)
+    of_choice = (choice.policy, choice.weigher, choice.estimator, choice.noise, choice.auxiliary)
+    return [name for name in (*of_network, *of_choice) if name is not None]
 
 
 @contextmanager

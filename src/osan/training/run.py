@@ -164,8 +164,7 @@ def load_predictor(folder: str | Path) -> Predictor:
 
 def refuse_python(settings: Settings, folder: Path) -> None:
     """Raise if a stored run names functions of Python itself as parts: calling them may do harm."""
-    names = [*named_parts(settings), settings.selection.weigher, settings.selection.evaluation_noise or ""]
-    for name in names:
+    for name in [*named_parts(settings), settings.selection.evaluation_noise or ""]:
         # A policy has other words before and after.
         for word in name.split():
             if ":" in word and word.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:

@@ -39,6 +39,16 @@ def powers(batch, bag, mark, factor=1.0):
 powers.columns = 1
 
 
+class Factor(torch.nn.Module):
+    columns = 1
+
+    def forward(self, batch, bag, mark):
+        return 5 * mark[:, None]
+
+
+factor = Factor()
+
+
 def printer(folder, run):
     return print(folder, run)
 
@@ -223,6 +233,7 @@ MARKS = {"selection.policy": "mark 1 vertex x 2", "network.architecture": "osan"
         ("Walks", {"steps": 3}, 4, 1.0),
         ("powers", {}, 1, 1.0),
         ("powers", {"factor": 3.0}, 1, 3.0),
+        ("factor", {"sagg": "sum"}, 1, 5.0),  # the option of the network alone
     ],
 )
 def test_relations_to_the_marks(small, name, options, columns, told):
@@ -255,6 +266,16 @@ def test_relations_that_do_not_fit(small, name, options, message):
     info = TaskInfo.of(load_task(settings), settings)
     with pytest.raises(OsanError, match=message):
         build(settings, info)
+
+
+@pytest.mark.parametrize("name", ["distance", "parts_of_a_user:Walks"])
+def test_relations_without_marks(small, name):
+    deleting = small(**{"network.atomic": name, "selection.policy": "delete 1 vertex x 2"})
+    info = TaskInfo.of(load_task(deleting), deleting)
+    with pytest.raises(OsanError, match=r"^network.atomic: expected 'unordered' with the policy 'delete"):
+        build(deleting, info)
+    whole = small(**{"network.atomic": name, "selection.policy": ""})
+    assert build(whole, info).network.initial.relation is None
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
-from inspect import signature
+from inspect import isroutine, signature
 from typing import Any, TypedDict, cast
 
 import torch
@@ -120,7 +120,14 @@ def downstream(
     if policy is not None and policy.operation == "mark":
         given["atomic"] = network.atomic
         if network.atomic != "unordered":
-            takers["atomic"] = resolve(network.atomic, RELATIONS, "network.atomic")
+            relation = resolve(network.atomic, RELATIONS, "network.atomic")
+            # An object is a relation with options already.
+            takers |= {"atomic": relation} if isinstance(relation, type) or isroutine(relation) else {}
+    elif policy is not None and network.atomic != "unordered":
+        raise OsanError(
+            f"network.atomic: expected 'unordered' with the policy {str(policy)!r}, which marks no vertices, "
+            f"got {network.atomic!r}"
+        )
     if policy is not None and policy.ordered:
         given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
     shares = share_options(network.options, takers, "network.options")

@@ -14,6 +14,7 @@ from osan.training.tasks import TaskInfo, load_task
 
 PARTS = """
 import torch
+from lightning.pytorch.loggers import Logger
 from osan import nn
 from osan.selection import StraightThrough
 
@@ -51,6 +52,20 @@ factor = Factor()
 
 def printer(folder, run):
     return print(folder, run)
+
+
+class Full(Logger):
+    name, version = "full", 0
+
+    def __init__(self, folder, run):
+        super().__init__()
+
+    def log_hyperparams(self, params):
+        if params["seed"]:
+            raise ValueError("no seeds")
+
+    def log_metrics(self, metrics, step=None):
+        raise OSError("disk full")
 
 
 def uniform_noise(problem, weights, uniform):
@@ -296,6 +311,13 @@ def test_relations_without_marks(small, name):
 def test_loggers_that_do_not_fit(tmp_path, small, name, message):
     with pytest.raises(OsanError, match=message):
         train(small(**{"machine.loggers": [name]}), tmp_path / "run", progress=False)
+
+
+@pytest.mark.parametrize(("seed", "reason"), [(0, "OSError: disk full"), (1, "ValueError: no seeds")])
+def test_loggers_that_fail_later(tmp_path, small, seed, reason):
+    settings = small(**{"machine.loggers": ["parts_of_a_user:Full"], "seed": seed})
+    with pytest.raises(OsanError, match=rf"^machine.loggers: 'Full' failed \({reason}\)"):
+        train(settings, tmp_path / "run", progress=False)
 
 
 def test_what_learns_is_asked_in_one_place():

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from osan.data import FlatDataset
 from osan.files import append_bytes, write_bytes
+from osan.parts import calling
 from osan.training.evaluation import predict
 from osan.training.folder import CHECKPOINT, METRICS
 from osan.training.module import Learner
@@ -81,7 +82,8 @@ class History(Callback):
         if not (isinstance(pl_module, Learner) and trainer.is_global_zero):
             return
         for logger in trainer.loggers:
-            logger.log_hyperparams(pl_module.settings.model_dump(exclude_none=True))
+            with calling(logger, "machine.loggers"):
+                logger.log_hyperparams(pl_module.settings.model_dump(exclude_none=True))
             # It starts a new file; the others go on.
             for row in self.rows if isinstance(logger, CSVLogger) else ():
                 _log(logger, row)
@@ -158,8 +160,9 @@ def _lines(rows: Sequence[dict[str, float]], columns: Sequence[str], header: boo
 
 
 def _log(logger: Logger, row: dict[str, float]) -> None:
-    logger.log_metrics(row, step=int(row["epoch"]))
-    logger.save()
+    with calling(logger, "machine.loggers"):
+        logger.log_metrics(row, step=int(row["epoch"]))
+        logger.save()
 
 
 class Perfect(Callback):

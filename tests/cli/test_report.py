@@ -44,6 +44,12 @@ def test_what_a_sweep_would_run():
     }
 
 
+@pytest.mark.parametrize(("done", "word"), [(0, "were"), (1, "was"), (2, "were")])
+def test_what_a_sweep_says_of_runs_before(monkeypatch, done, word):
+    monkeypatch.setattr("osan.cli.sweep._wanted", lambda *args: ([], done))
+    assert f"; {done} {word} finished before." in run("sweep", "exp")
+
+
 def test_a_sweep_whose_data_are_missing_fails_run_by_run(tmp_path, monkeypatch):
     monkeypatch.setenv("OSAN_DATA", str(tmp_path))
     monkeypatch.setenv("OSAN_CACHE", str(tmp_path / "cache"))

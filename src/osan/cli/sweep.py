@@ -73,7 +73,7 @@ def sweep(
     else:
         typer.echo(
             f"{counted(counts['finished'], 'run')} finished, {counts['failed']} failed, "
-            f"{counts['interrupted']} left to do; {done} were finished before."
+            f"{counts['interrupted']} left to do; {done} {'was' if done == 1 else 'were'} finished before."
         )
     if counts["failed"]:
         raise typer.Exit(1)

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from osan import data
+from osan.cli import app
 from osan.data.custom.splits import read_split
 from osan.data.published import cache
 from osan.errors import OsanError, TooLarge
@@ -383,18 +384,47 @@ def test_lack_of_memory(tmp_path, small, monkeypatch, error):
     assert "memory" in json.loads((tmp_path / FAILED).read_text())["error"]
 
 
+def custom_names():
+    """The settings that accept ``module:name`` as their value."""
+    found = []
+    for key, default in settings_tree(Settings().model_dump()):
+        if isinstance(default, str | None) and not key.startswith(("data.", "name")):
+            with contextlib.suppress(OsanError):
+                Settings().changed({key: "no_such_module:name"})
+                found.append(key)
+    return found
+
+
+def settings_tree(tree, above=""):
+    for key, value in tree.items():
+        if isinstance(value, dict) and key != "options":
+            yield from settings_tree(value, f"{above}{key}.")
+        else:
+            yield above + key, value
+
+
 def test_a_run_does_not_call_python(tmp_path, finished):
     """Settings may name functions as parts; those of Python itself are none."""
     folder = tmp_path / "run"
     shutil.copytree(finished, folder)
     made = tmp_path / "made"
-    for key in ("selection.estimator", "network.architecture", "selection.policy", "network.conv"):
-        word = "select subprocess:getoutput" if key == "selection.policy" else "subprocess:getoutput"
+    # Every setting that takes the name of a part.
+    for key, word in {
+        **dict.fromkeys(custom_names(), "subprocess:getoutput"),
+        "data.dataset": "subprocess:getoutput",
+        "data.metric": "subprocess:getoutput",
+        "data.encodings": ["subprocess:getoutput:2"],
+        "machine.loggers": ["subprocess:getoutput"],
+        "selection.policy": "select subprocess:getoutput",
+    }.items():
         options = {"selection.options": {"cmd": f"touch {made}"}, "network.options": {"cmd": f"touch {made}"}}
-        settings = settings_of(finished).changed({key: word, **options})
+        steps = {"training.decay": 1.0, "training.decay_every": None, "training.milestones": []}
+        settings = settings_of(finished).changed({**steps, key: word, **options})
         (folder / SETTINGS).write_text(settings.to_toml())
-        with pytest.raises(OsanError, match=r"expected parts of osan or yours, got 'subprocess:getoutput'"):
+        with pytest.raises(OsanError, match=r"expected parts of osan or yours, got 'subprocess:getoutput"):
             load_model(folder)
+        with pytest.raises(OsanError, match=r"expected parts of osan or yours, got 'subprocess:getoutput"):
+            app(["train", "--resume", str(folder)], standalone_mode=False)
     assert not made.exists()
 
 

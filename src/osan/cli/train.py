@@ -99,7 +99,7 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train and score a network. All results are stored in the run folder."""
-    from osan.training.folder import MODEL, model_folders, read_json, run_folder, settings_of
+    from osan.training.folder import MODEL, model_folders, read_json, refuse_python, run_folder, settings_of
     from osan.training.locating import located
     from osan.training.run import is_first_process
     from osan.training.run import train as run
@@ -137,7 +137,9 @@ def train(
     }
     if resume is not None:
         _only_machine(changes, dataset, recipe, settings, name, replicates, *chosen.values())
-        wanted, folder = settings_of(resume).changed(changes), resume
+        stored, folder = settings_of(resume), resume
+        refuse_python(stored, folder)
+        wanted = stored.changed(changes)
     else:
         wanted = _wanted(dataset, recipe, settings, **chosen)
         wanted = located(wanted.varied(changes, name))

@@ -163,15 +163,11 @@ def _strategy(settings: Settings) -> Any:
 
 def has_custom_parts(settings: Settings) -> bool:
     """Whether a run has parts that osan does not know, so that some parameters may get no gradient."""
-    return settings.network.architecture == CUSTOM or any(":" in name for name in named_parts(settings))
-
-
-def named_parts(settings: Settings) -> list[str]:
-    """The names of the parts of a model, known ones and ``module:name``."""
     network, choice = settings.network, settings.selection
     of_network = (network.architecture, network.conv, network.atomic, network.readout)
     of_choice = (choice.policy, choice.weigher, choice.estimator, choice.noise, choice.auxiliary)
-    return [name for name in (*of_network, *of_choice) if name is not None]
+    named = any(":" in name for name in (*of_network, *of_choice) if name is not None)
+    return network.architecture == CUSTOM or named
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -135,6 +136,28 @@ def settings_of(folder: Path) -> Settings:
     if not tree:  # all settings have defaults, but a run writes them
         raise OsanError(f"{folder / SETTINGS}: expected the settings of a run, got an empty file")
     return validated(tree, str(folder / SETTINGS))
+
+
+def refuse_python(settings: Settings, folder: Path) -> None:
+    """Raise if a stored run names functions of Python itself as parts: calling them may do harm."""
+    tree = settings.model_dump(include={"network", "selection", "training", "machine"})
+    data = settings.data
+    for name in (data.dataset, data.metric or "", *data.encodings, *_strings(tree)):
+        # A policy has other words before and after.
+        for word in name.split():
+            if ":" in word and word.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:
+                raise OsanError(f"{folder / SETTINGS}: expected parts of osan or yours, got {word!r}")
+
+
+def _strings(tree: Any) -> Iterator[str]:
+    """All strings in nested settings, options of parts left out."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        yield from _strings([value for key, value in tree.items() if key != "options"])
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _strings(value)
 
 
 def environment() -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import sys
 import warnings
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from osan.training import folder as files
 from osan.training.blending import add_process, blend, check_blend, forget_process, share_of
 from osan.training.build import build
 from osan.training.evaluation import check_scorable, predict
-from osan.training.fit import Fitted, fit, named_parts
+from osan.training.fit import Fitted, fit
 from osan.training.folder import Result, read_result, settings_of
 from osan.training.members import Ensemble, Predictor
 from osan.training.memory import too_large
@@ -132,7 +131,7 @@ def load_model(folder: str | Path, model: nn.Module | None = None) -> tuple[Lear
             f"{folder}: expected one network, got an ensemble; use load_predictor, or one of its members, "
             f"such as {files.member_folder(folder, 0)}"
         )
-    refuse_python(settings, folder)
+    files.refuse_python(settings, folder)
     info = read_info(folder)
     try:
         learner = Learner(_model(settings, info, model), settings, info)
@@ -160,15 +159,6 @@ def load_predictor(folder: str | Path) -> Predictor:
         if not (place / files.MODEL).is_file():
             raise Unfinished(f"{folder} holds an ensemble that is not finished", folder)
     return Ensemble(tuple(load_model(place)[0] for place in files.model_folders(folder)), settings)
-
-
-def refuse_python(settings: Settings, folder: Path) -> None:
-    """Raise if a stored run names functions of Python itself as parts: calling them may do harm."""
-    for name in [*named_parts(settings), settings.selection.evaluation_noise or ""]:
-        # A policy has other words before and after.
-        for word in name.split():
-            if ":" in word and word.partition(":")[0].partition(".")[0] in sys.stdlib_module_names:
-                raise OsanError(f"{folder / files.SETTINGS}: expected parts of osan or yours, got {word!r}")
 
 
 def _model(settings: Settings, info: TaskInfo, model: nn.Module | None) -> nn.Module:

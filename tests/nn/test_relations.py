@@ -60,7 +60,9 @@ def test_the_columns_are_added_to_the_features():
     for copy, (subgraph, vertex) in enumerate(zip(bag.subgraph.tolist(), bag.vertex.tolist(), strict=True)):
         neighbors = sum((s == subgraph) and ((u, vertex) in ends) for s, u in marked)
         wanted[copy] = (
-            wanted[copy] + ((subgraph, vertex) in marked) * initial.told[0] + neighbors * initial.told[1]
+            wanted[copy]
+            + ((subgraph, vertex) in marked) * initial.relation_weight[0]
+            + neighbors * initial.relation_weight[1]
         )
     torch.testing.assert_close(initial(BATCH, bag), wanted)
     torch.testing.assert_close(initial(BATCH, bag, torch.tensor([3, 1])), wanted[[3, 1]])

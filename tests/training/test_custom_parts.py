@@ -257,7 +257,7 @@ def test_relations_to_the_marks(small, name, options, columns, told):
     task = load_task(settings)
     model = build(settings, TaskInfo.of(task, settings))
     initial, batch = model.downstream.initial, task.train.batch(torch.arange(3))
-    assert initial.told.shape == (columns, 8)
+    assert initial.relation_weight.shape == (columns, 8)
     out = model(batch)
     found = initial.relation(batch, out.bag, out.bag.mark)
     assert found.detach().equal(told * out.bag.mark.detach()[:, None].expand(-1, columns))

@@ -192,10 +192,10 @@ class InitialFeatures(Module):
         self.types = Linear(atomic_columns(k), width, bias=False) if ordered else None
         self.labels = Linear(k * width, width, bias=False) if ordered else None
         self.mark = Parameter(torch.randn(width)) if atomic == "unordered" else None
-        self.relation = self.told = None
+        self.relation = self.relation_weight = None
         if atomic not in (None, "ordered", "unordered"):
-            self.relation = make_relation(atomic, reach)
-            self.told = Parameter(0.1 * torch.randn(self.relation.columns, width))
+            self.relation = make_relation(atomic, {"reach": reach} if atomic == "distance" else {})
+            self.relation_weight = Parameter(0.1 * torch.randn(int(self.relation.columns), width))
         self.warned = False
         self.rows = Linear(num_ranks, width, bias=False) if rank == "adjacency" else None
         self.ranks = Embedding(num_ranks + 1, width) if rank == "embedding" else None
@@ -226,8 +226,9 @@ class InitialFeatures(Module):
             h = h + self.labels(tuple_labels(vertices, bag)).index_select(0, of(bag.subgraph))
         if self.mark is not None:
             h = h + of(membership(bag)).to(h.dtype)[:, None] * self.mark
-        if self.relation is not None and self.told is not None:
-            h = h + of(related(self.relation, batch, bag, membership(bag).to(h.dtype))) @ self.told
+        if self.relation is not None and self.relation_weight is not None:
+            columns = related(self.relation, batch, bag, membership(bag).to(h.dtype))
+            h = h + of(columns) @ self.relation_weight
         if self.rows is not None:
             h = h + self.rows(of(rank_rows(bag, self.num_ranks, h.dtype)))
         if self.ranks is not None:

@@ -195,7 +195,7 @@ def can_cache(initial: Any, stack: Any) -> bool:
     """
     if type(initial) is not InitialFeatures or type(stack) is not Stack:
         return False
-    others = (initial.types, initial.rows, initial.ranks, initial.told)
+    others = (initial.types, initial.rows, initial.ranks, initial.relation)
     if any(part is not None for part in others):
         return False
     encoders: list[Any] = [layer.edge_encoder for layer in stack.layers if layer.edge_encoder is not None]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial, update_wrapper
 from typing import Any, Protocol, cast
 
+import numpy as np
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -46,36 +48,36 @@ class Distances:
         return distance_columns(batch, bag, mark, self.reach)
 
 
-RELATIONS: dict[str, Callable[..., Relation]] = {"distance": Distances}
+RELATIONS: dict[str, Relation | type[Relation]] = {"distance": Distances}
 
 
-def make_relation(atomic: Any, reach: int) -> Relation:
+def make_relation(atomic: Any, options: Mapping[str, Any]) -> Relation:
     """The relation that a name stands for, or a custom one.
 
     Parameters
     ----------
     atomic
         A name in :data:`RELATIONS`, ``"module:name"``, a relation, or a class of relations.
-    reach
-        The largest distance, for :class:`Distances`.
+    options
+        Keyword arguments of the class, or further ones of the function.
 
     Examples
     --------
-    >>> make_relation("distance", reach=3).columns
+    >>> make_relation("distance", {"reach": 3}).columns
     4
     """
     known = {"ordered": None, "unordered": None, **RELATIONS}  # for the message of an error
     made = resolve(atomic, known, "atomic")
-    if made is Distances:
-        return Distances(reach)
     if isinstance(made, type):
         with calling(atomic, "atomic"):
-            made = made()
+            made = made(**options)
+    elif options:
+        made = update_wrapper(partial(made, **options), made)  # the attribute columns stays
     columns = getattr(made, "columns", None)
-    if not callable(made) or not isinstance(columns, int) or columns < 1:
+    if not callable(made) or not isinstance(columns, int | np.integer) or columns < 1:
         raise OsanError(
             "atomic: expected a function of batch, bag and mark whose attribute 'columns' is the number of "
-            f"columns that it returns, got {atomic!r}"
+            f"columns that it returns, got {atomic!r}" + (f" with columns = {columns!r}" if columns else "")
         )
     return cast(Relation, made)
 

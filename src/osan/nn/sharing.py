@@ -223,7 +223,7 @@ def shared_rows(
 
 def _looks_at_vertices(initial: InitialFeatures, stack: Stack) -> bool:
     """Whether copies start from vertex features alone, and layers look at edges and their features alone."""
-    others = (initial.types, initial.mark, initial.told, initial.rows, initial.ranks)
+    others = (initial.types, initial.mark, initial.relation, initial.rows, initial.ranks)
     if any(part is not None for part in others):
         return False
     convs = [layer.conv for layer in stack.layers]
@@ -372,8 +372,8 @@ def start_columns(initial: InitialFeatures, batch: Data, bag: SubgraphBag) -> li
         columns.append(bag.mark)
     if isinstance(initial.relation, Module):  # it may learn: no two copies are sure to stay alike
         columns.append(torch.arange(bag.num_copies))
-    elif initial.relation is not None and initial.told is not None:
-        told = related(initial.relation, batch, bag, membership(bag).to(initial.told.dtype))
+    elif initial.relation is not None and initial.relation_weight is not None:
+        told = related(initial.relation, batch, bag, membership(bag).to(initial.relation_weight.dtype))
         columns.append(torch.arange(bag.num_copies) if told.requires_grad else told)
     if initial.rows is not None:
         columns.append(rank_rows(bag, initial.num_ranks, torch.get_default_dtype()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, update_wrapper
+from functools import partial
 from inspect import isroutine, signature
 from typing import Any, TypedDict, cast
 
@@ -32,8 +32,8 @@ from osan.nn.data_driven import Combine
 from osan.nn.encoders import EdgeMLP, encoder
 from osan.nn.layers import looks_at_edges
 from osan.nn.paper import paper_options
-from osan.nn.relations import RELATIONS
-from osan.parts import calling, resolve
+from osan.nn.relations import RELATIONS, make_relation
+from osan.parts import resolve
 from osan.selection import (
     AUXILIARY_LOSSES,
     ESTIMATORS,
@@ -132,7 +132,7 @@ def downstream(
         given |= {"rank": "adjacency", "num_ranks": info.num_ranks}
     shares = share_options(network.options, takers, "network.options")
     if shares.get("atomic"):
-        given["atomic"] = _relation(network.atomic, takers["atomic"], shares["atomic"])
+        given["atomic"] = make_relation(network.atomic, shares["atomic"])
     given |= shares["network"]
     if network.like:
         options = _paper_options(network, info, given)
@@ -163,14 +163,6 @@ def downstream(
     sizes = (options.pop("width"), options.pop("layers"), info.num_targets)
     options = {name: value for name, value in options.items() if name in given or accepts(make, name)}
     return _made(make, network.architecture, *sizes, **options)
-
-
-def _relation(name: str, part: Callable[..., Any], options: dict[str, Any]) -> Any:
-    """A custom relation with options: of the class, or of the function itself."""
-    if isinstance(part, type):
-        with calling(name, "network.atomic"):
-            return part(**options)
-    return update_wrapper(partial(part, **options), part)  # the attribute columns stays
 
 
 def _general_options(info: TaskInfo, given: dict[str, Any]) -> dict[str, Any]:

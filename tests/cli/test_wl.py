@@ -133,7 +133,8 @@ def test_identify(osan, folder):
     assert json.loads(shown.stdout) == {"test": "1-OSWL", "identified": True, "lookalikes": []}
     labeled = folder / "labeled.edges"
     labeled.write_text("0 1 a\n1 2 a\n")
-    assert "among: expected graphs to compare with" in osan("wl", "identify", str(labeled)).stderr
+    for command in ("identify", "dimension"):
+        assert "osan: --among: expected graphs to compare with" in osan("wl", command, str(labeled)).stderr
     shown = osan("wl", "identify", str(labeled), "--among", str(labeled))
     assert shown.stdout == "1-WL: identified\n"
 
@@ -152,6 +153,13 @@ def test_directed_edge_lists(osan, folder):
     assert osan("wl", "distinguish", *pair).returncode == 1
     assert osan("wl", "distinguish", *pair, "--directed").returncode == 0
     assert "neighbors: -> c1, <- c1\n" in osan("wl", "explain", *pair, "--directed").stdout
+
+
+def test_a_pair_table_has_no_edge_lists(osan, folder):
+    table = folder / "pairs.tsv"
+    table.write_text("g6_a\tg6_b\nEhEG\tEwCW\n")
+    told = osan("wl", "ladder", str(table), "--directed").stderr
+    assert told.startswith("osan: --directed: expected edge lists, got the pair table")
 
 
 def test_ladder_of_a_pair_table(osan, osan_data):

@@ -263,6 +263,8 @@ def ladder(
         pairs: list[Pair] | None = [Pair(one_graph(file, directed), one_graph(b, directed), "two graphs")]
     else:
         pairs = read_pairs(file) if lists_pairs(file) else None
+        if pairs is not None and directed:
+            raise OsanError(f"--directed: expected edge lists, got the pair table {file}")
     with progress_bar() as bar:
         if pairs is not None:
             task = bar.add_task("pairs x tests", total=len(pairs) * len(chosen))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from osan.cli.options import Json, MaxMemory, memory_limit, print_json
+from osan.cli.options import Json, MaxMemory, flag, memory_limit, print_json
 from osan.cli.wl import Chosen, Directed, one_graph, takes_test
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ def identify(
     from osan.wl import lookalikes
 
     plain, others = one_graph(graph, directed), _graphs(among, directed)
-    found = lookalikes(plain, chosen, among=others, max_memory=memory_limit(max_memory))
+    with flag("among", "--among"):
+        found = lookalikes(plain, chosen, among=others, max_memory=memory_limit(max_memory))
     names = [_name(each) for each in found]
     if as_json:
         print_json({"test": str(chosen), "identified": not found, "lookalikes": names})
@@ -78,7 +79,8 @@ def dimension(
     from osan.wl import dimension
 
     plain, others = one_graph(graph, directed), _graphs(among, directed)
-    found = dimension(plain, max_k, among=others, max_memory=memory_limit(max_memory))
+    with flag("among", "--among"):
+        found = dimension(plain, max_k, among=others, max_memory=memory_limit(max_memory))
     if as_json:
         print_json({"dimension": found, "max_k": max_k})
     else:

@@ -120,7 +120,7 @@ def _candidates(graph: Graph, among: Iterable[GraphLike] | None) -> list[Graph]:
     if graph.num_vertices > ATLAS or graph.directed or labeled or loops or not simple:
         raise OsanError(
             f"among: expected graphs to compare with, since not all graphs like {graph!r} are listed (only "
-            f"simple ones without labels with up to {ATLAS} vertices), got None"
+            f"simple ones without labels with up to {ATLAS} vertices), got none"
         )
     return all_graphs(graph.num_vertices)
 

@@ -85,7 +85,7 @@ def ways() -> Any:
             spread = 2 * stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
             panel.errorbar(mean(found), -place, xerr=spread, fmt="o", color=color, capsize=3, markersize=6)
             panel.plot(found, [-place - 0.22] * len(found), "|", color=color, markersize=7, alpha=0.7)
-            said = f"{mean(found):.3g}"
+            said = f"{mean(found):#.3g}"
             panel.annotate(
                 said, (mean(found), -place), (0, 6), textcoords="offset points", ha="center", fontsize=7
             )

@@ -5,7 +5,7 @@ from functools import partial
 import hypothesis.strategies as st
 import pytest
 import torch
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, assume, given, settings
 from torch.nn import Linear
 from torch_geometric.data import Batch, Data
 
@@ -96,6 +96,8 @@ def test_every_copy(sizes, seed, option, weighted, removed):
     h = torch.randn(rows, WIDTH, requires_grad=True)
     with pytest.MonkeyPatch.context() as patch:
         both = [gradients(stack.layers[0], h, view, weight, way, patch) for way in (True, False)]
+    # Norms of rows that are almost equal have huge gradients, whose rounding errors are as large.
+    assume(all(each is None or bool((each.abs() < 1e4).all()) for each in both[0]))
     same(*both)
 
 

@@ -210,3 +210,14 @@ def test_what_a_relation_returns_is_checked(relation, message):
     bag = bags.all_subsets(BATCH, 1, operation="mark")
     with pytest.raises(OsanError, match=message):
         related(relation, BATCH, bag, bag.mark.float())
+
+
+def test_samples_are_computed_together_if_a_relation_says_so():
+    def apart(batch, bag, mark):
+        return mark[:, None]
+
+    apart.columns = 1
+    assert not network(apart).keeps_apart
+    apart.apart = True
+    assert network(apart).keeps_apart
+    assert network("distance").keeps_apart

@@ -20,7 +20,6 @@ from osan.nn.class_cache import ClassCache
 from osan.nn.gaussian_process import GaussianProcess
 from osan.nn.learned import learned_layers, run_learned
 from osan.nn.options import Admission, Aggregation, Level, check_choice
-from osan.nn.relations import Distances
 from osan.nn.sharing import SharedRows, shared_rows, small, stack_alike
 from osan.nn.stack import Stack
 from osan.words import Sharing
@@ -187,8 +186,8 @@ class OSAN(Module):
         # Layers across subgraphs, and norms in training, would mix the samples.
         beside = self.level == "vertex" and self.aggregation == "per-subgraph"
         alone = self.training or self.sharing == "off" or isinstance(self.admission, Module)
-        # A custom relation may look at all subgraphs of a sample.
-        alone = alone or not isinstance(getattr(self.initial, "relation", None), Distances | None)
+        relation = getattr(self.initial, "relation", None)
+        alone = alone or not (relation is None or getattr(relation, "apart", False))
         if alone or beside or type(self.stack) is not Stack:
             return False
         return all(keeps_apart(cast(Any, layer).conv) for layer in self.stack.layers)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, update_wrapper
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 from torch import Tensor
@@ -33,6 +33,7 @@ class Distances:
     """How many marked vertices are at each distance, up to ``reach``; see :func:`distance_columns`."""
 
     reach: int = 10
+    apart: ClassVar[bool] = True  # looks at each subgraph by itself
 
     def __post_init__(self) -> None:
         if self.reach < 0:

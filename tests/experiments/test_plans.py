@@ -51,6 +51,16 @@ def test_jobs_come_in_the_order_of_the_plan_and_once(tmp_path):
     assert (len(again), done) == (6, 1)
 
 
+def test_runs_that_are_not_wanted_need_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = written(tmp_path, PLAN + '[[groups]]\nruns = ["molecules.csv/gin/baseline"]\n')
+    with pytest.raises(OsanError, match=r"group 4: dataset: expected a file, got 'molecules.csv'"):
+        read_plan(path)
+    with pytest.raises(OsanError, match=r"group 4: dataset: expected a file, got 'molecules.csv'"):
+        read_plan(path, "*baseline")
+    assert len(plan_jobs(read_plan(path, "zinc*"), tmp_path / "runs", "zinc*")[0]) == 2
+
+
 def test_some_runs_and_seeds_of_a_plan(tmp_path):
     groups, runs = read_plan(written(tmp_path, PLAN)), tmp_path / "runs"
     jobs, _ = plan_jobs(groups, runs, "exp/*", [1, 2, 4])

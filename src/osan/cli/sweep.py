@@ -86,7 +86,7 @@ def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tupl
     with flag("only", "--only"), flag("seeds", "--seeds"):
         wanted = None if seeds is None else parse_seeds(seeds)
         if table.endswith((".toml", ".yaml", ".yml")):
-            return plan_jobs(read_plan(Path(table)), runs, only, wanted)
+            return plan_jobs(read_plan(Path(table), only), runs, only, wanted)
         recipes = find_recipes(table, only)
     settings = [recipe.settings for recipe in recipes]
     if wanted is not None:

@@ -33,12 +33,12 @@ class PlanGroup(Section):
     set: dict[str, Any] = Field(default_factory=dict)
     name: str | None = None
 
-    def settings(self) -> list[Settings]:
-        """The settings of all runs, for seed 0."""
+    def settings(self, only: str | None = None) -> list[Settings]:
+        """The settings of all runs, for seed 0, or of those whose name matches the pattern ``only``."""
         out = [settings_named(key) for key in self.runs]
         if self.set:
             out = [each.varied(self.set, self.name and f"{each.name}/{self.name}") for each in out]
-        return [located(each) for each in out]
+        return [located(each) for each in out if matches(each.name, only)]
 
 
 class Plan(Section):
@@ -47,8 +47,10 @@ class Plan(Section):
     groups: list[PlanGroup]
 
 
-def read_plan(path: Path) -> list[PlanGroup]:
+def read_plan(path: Path, only: str | None = None) -> list[PlanGroup]:
     """Read a plan from a TOML or YAML file.
+
+    The datasets of runs whose name does not match the pattern ``only`` need not be there.
 
     Raises
     ------
@@ -61,7 +63,7 @@ def read_plan(path: Path) -> list[PlanGroup]:
     for number, group in enumerate(groups, 1):
         try:
             parse_seeds(group.seeds)
-            for each in group.settings():
+            for each in group.settings(only):
                 different = each.differences(seen.setdefault(each.name, each))
                 if different:
                     raise OsanError(f"{each.name}: expected the same settings as above, got {different[0]}")
@@ -86,7 +88,7 @@ def plan_jobs(
     missing: dict[Path, Job] = {}
     every: set[tuple[str, int]] = set()
     for group in groups:
-        settings = [each for each in group.settings() if matches(each.name, only)]
+        settings = group.settings(only)
         seeds = [s for s in parse_seeds(group.seeds) if seeds_only is None or s in seeds_only]
         every.update((each.name, seed) for each in settings for seed in seeds)
         for job in missing_jobs(settings, seeds, runs):

@@ -6,12 +6,14 @@ from dataclasses import replace
 from statistics import fmean, stdev
 
 import pytest
+from scipy.stats import binomtest
 from typer.testing import CliRunner
 
 from osan.cli import app
 from osan.errors import OsanError
 from osan.experiments import recipe
 from osan.report import (
+    Difference,
     Record,
     by_name,
     differences,
@@ -98,6 +100,8 @@ def test_the_command(molesol, tmp_path):
     other = rows[0]["name"]
     (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))
     assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))
+    assert (row["larger"], row["smaller"], row["sign_test"]) == (0, 1, 1.0)
+    assert "0 of 1 (p = 1)" in run(table, "--against", other, "--format", "markdown")
     assert "leave out --each" in run(table, "--each", "--against", other, code=1)
     picture = tmp_path / "runs.svg"
     run(table, "--out", picture)
@@ -122,12 +126,20 @@ def test_differences_are_over_common_seeds_of_one_dataset(molesol, write_run):
     found = differences(records, "ogbg-molesol/gin/baseline")
     assert set(found) == {imle}  # not itself, not zinc, not what has no finished run
     gaps = [0.9 - 1.0, 1.1 - 1.1]  # seeds 0 and 1; seed 2 failed
-    assert found[imle] == pytest.approx((fmean(gaps), stdev(gaps) / 2**0.5))
+    assert (found[imle].mean, found[imle].error) == pytest.approx((fmean(gaps), stdev(gaps) / 2**0.5))
+    assert (found[imle].larger, found[imle].smaller) == (0, 1)  # level on seed 1
     assert differences(records, "zinc/gin/baseline") == {}
     with pytest.raises(
         OsanError, match=r"expected a finished run, one of ogbg-molesol/gin/baseline.*got 'exp'"
     ):
         differences(records, "exp")
+
+
+@pytest.mark.parametrize("larger", range(12))
+def test_the_sign_test_is_that_of_scipy(larger):
+    for smaller in range(not larger, 12):
+        expected = binomtest(larger, larger + smaller).pvalue
+        assert Difference(0.0, None, larger, smaller).sign_test == pytest.approx(expected)
 
 
 def test_gradients_are_averaged_over_epochs(write_run, tmp_path):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MAIN = ("run", "metric", "here", "paper", "runs", "difference")
 _TEXT = ("run", "metric")
-_OPTIONAL = ("paper", "difference", "per-sample score", "selected on test", "gradients")
+_OPTIONAL = ("paper", "difference", "larger", "per-sample score", "selected on test", "gradients")
 
 
 def runs(
@@ -36,7 +36,9 @@ def runs(
     format: Formats = Format.text,
     against: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Add the difference to this setting, over common seeds."),
+        typer.Option(
+            metavar="NAME", help="Add the difference to this setting (common seeds) and a sign test."
+        ),
     ] = "",
     columns: Annotated[
         str, typer.Option(metavar="NAMES", help="Only these columns, e.g. run,here,runs.")
@@ -140,6 +142,7 @@ def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
         "paper": [figure(group.paper, group.paper_std, 3) for group in groups],
         "runs": [str(group.runs) for group in groups],
         "difference": [_difference(group) for group in groups],
+        "larger": [_larger(group) for group in groups],
         "epochs": [f"{group.epochs:.0f}" for group in groups],
         "hours": [_number(group.hours, 2) for group in groups],
         "ms per graph": [_number(group.inference, 2) for group in groups],
@@ -168,6 +171,13 @@ def _difference(group: Group) -> str:
         return ""
     error = "" if group.difference_error is None else f" ± {group.difference_error:.3f}"
     return f"{group.difference:+.3f}{error}"
+
+
+def _larger(group: Group) -> str:
+    """On how many of the common seeds the metric is larger, and the p-value of the sign test."""
+    if group.larger is None or group.smaller is None or not group.larger + group.smaller:
+        return ""
+    return f"{group.larger} of {group.larger + group.smaller} (p = {group.sign_test:.2g})"
 
 
 def _number(value: float | None, places: int) -> str:

@@ -14,12 +14,21 @@ if TYPE_CHECKING:
     from osan.report.explore import explorer_page, write_explorer
     from osan.report.frequencies import Frequencies, explain
     from osan.report.page import write_page
-    from osan.report.records import Group, Record, differences, group_records, read_records, to_csv
+    from osan.report.records import (
+        Difference,
+        Group,
+        Record,
+        differences,
+        group_records,
+        read_records,
+        to_csv,
+    )
     from osan.report.run_page import Page, write_run_page
     from osan.report.runs import Run, Summary, by_name, find_runs, open_run, summarize
     from osan.report.table import Line, table_lines
 
 __all__ = [
+    "Difference",
     "Effects",
     "Frequencies",
     "Group",
@@ -65,7 +74,15 @@ __getattr__, __dir__ = attach(
         "explore": ["explorer_page", "write_explorer"],
         "frequencies": ["Frequencies", "explain"],
         "page": ["write_page"],
-        "records": ["Group", "Record", "differences", "group_records", "read_records", "to_csv"],
+        "records": [
+            "Difference",
+            "Group",
+            "Record",
+            "differences",
+            "group_records",
+            "read_records",
+            "to_csv",
+        ],
         "run_page": ["Page", "write_run_page"],
         "runs": ["Run", "Summary", "by_name", "find_runs", "open_run", "summarize"],
         "chosen_parts": ["Substructure", "substructures"],

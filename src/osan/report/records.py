@@ -54,8 +54,8 @@ class Group:
     """The records of one setting: means over repeats, and the paper's figure if it has this setting.
 
     ``std`` is the sample deviation over repeats, ``None`` for a single one. ``inference`` is in milliseconds
-    per graph, ``hours`` is the total training time of all runs. ``difference`` is the difference to another
-    setting, see :func:`differences`.
+    per graph, ``hours`` is the total training time of all runs. ``difference`` and what follows compare it to
+    another setting, see :class:`Difference`.
     """
 
     name: str
@@ -75,6 +75,34 @@ class Group:
     paper_std: float | None
     difference: float | None
     difference_error: float | None
+    larger: int | None
+    smaller: int | None
+    sign_test: float | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a setting differs from another one over common repeats.
+
+    ``error`` is the standard error of the ``mean``, ``None`` for a single repeat. The setting has a larger
+    metric on ``larger`` repeats and a smaller one on ``smaller`` repeats.
+    """
+
+    mean: float
+    error: float | None
+    larger: int
+    smaller: int
+
+    @property
+    def sign_test(self) -> float:
+        """The p-value of the two-sided sign test; repeats without a difference do not count.
+
+        >>> Difference(0.1, 0.05, larger=9, smaller=1).sign_test
+        0.021484375
+        """
+        trials = self.larger + self.smaller
+        tail = sum(math.comb(trials, few) for few in range(min(self.larger, self.smaller) + 1))
+        return min(1.0, 2 * tail / 2**trials)
 
 
 _RECORD = TypeAdapter(Record)
@@ -154,25 +182,25 @@ def group_records(records: Sequence[Record], against: str = "") -> list[Group]:
 
     ``against`` is the name of the setting to which ``difference`` is taken.
     """
-    minus = differences(records, against) if against else {}
+    compared = differences(records, against) if against else {}
     by_name: dict[str, list[Record]] = {}
     for record in records:
         by_name.setdefault(record.name, []).append(record)
-    return [_group(name, some, *minus.get(name, (None, None))) for name, some in by_name.items()]
+    return [_group(name, some, compared.get(name)) for name, some in by_name.items()]
 
 
 def summarize_records(some: Sequence[Record]) -> Summary | None:
     """Summarize the records of one setting, as :func:`osan.report.runs.summarize` does with runs."""
     if not some:
         return None
-    mean, std, repeats = over_repeats((each.repeat, each.value) for each in some)
+    repeats = over_repeats((each.repeat, each.value) for each in some)
     passes = [each.test_seconds for each in some if each.test_seconds is not None]
     seconds, seconds_std = mean_std(passes) if passes else (None, None)
-    return Summary(mean, std, len(some), repeats, seconds, seconds_std)
+    return Summary(*mean_std(repeats), len(some), len(repeats), seconds, seconds_std)
 
 
-def differences(records: Sequence[Record], name: str) -> dict[str, tuple[float, float | None]]:
-    """The difference of each setting to the one called ``name``: mean over seeds and standard error.
+def differences(records: Sequence[Record], name: str) -> dict[str, Difference]:
+    """The difference of each setting to the one called ``name``.
 
     Runs with the same seed share split and shuffling, so their differences may vary less than the figures. If
     every fold is a run, a repeat is the mean over the folds of a split. Settings with another dataset or
@@ -187,11 +215,18 @@ def differences(records: Sequence[Record], name: str) -> dict[str, tuple[float, 
         other = reference.get(each.seed)
         if other and each.name != name and scale_of(each) == scale_of(other):
             pairs.setdefault(each.name, []).append((each.repeat, each.value - other.value))
-    out: dict[str, tuple[float, float | None]] = {}
-    for key, some in pairs.items():
-        mean, std, repeats = over_repeats(some)
-        out[key] = mean, None if std is None else std / repeats**0.5
-    return out
+    return {key: _difference(some) for key, some in pairs.items()}
+
+
+def _difference(pairs: Sequence[tuple[int, float]]) -> Difference:
+    repeats = over_repeats(pairs)
+    mean, std = mean_std(repeats)
+    return Difference(
+        mean,
+        None if std is None else std / len(repeats) ** 0.5,
+        larger=sum(each > 0 for each in repeats),
+        smaller=sum(each < 0 for each in repeats),
+    )
 
 
 def scale_of(row: Record | Group) -> tuple[str, str]:
@@ -199,10 +234,9 @@ def scale_of(row: Record | Group) -> tuple[str, str]:
     return row.name.split("/")[0], row.metric
 
 
-def _group(
-    name: str, some: Sequence[Record], difference: float | None, difference_error: float | None
-) -> Group:
-    mean, std, repeats = over_repeats((each.repeat, each.value) for each in some)
+def _group(name: str, some: Sequence[Record], compared: Difference | None) -> Group:
+    repeats = over_repeats((each.repeat, each.value) for each in some)
+    mean, std = mean_std(repeats)
     timed = [each.epoch_seconds * each.epochs for each in some if each.epoch_seconds is not None]
     passes = [
         1000.0 * each.test_seconds / each.test_graphs
@@ -216,7 +250,7 @@ def _group(
         mean=mean,
         std=std,
         runs=len(some),
-        repeats=repeats,
+        repeats=len(repeats),
         best_test=_mean([each.best_test for each in some]),
         separate=_mean([each.separate for each in some]),
         gradients=_mean([each.gradients for each in some]),
@@ -226,8 +260,11 @@ def _group(
         inference=average(passes) if passes else None,
         paper=row.value if row else None,
         paper_std=row.std if row else None,
-        difference=difference,
-        difference_error=difference_error,
+        difference=None if compared is None else compared.mean,
+        difference_error=None if compared is None else compared.error,
+        larger=None if compared is None else compared.larger,
+        smaller=None if compared is None else compared.smaller,
+        sign_test=None if compared is None else compared.sign_test,
     )
 
 

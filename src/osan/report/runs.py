@@ -233,22 +233,22 @@ def summarize(runs: Sequence[Run]) -> Summary | None:
     finished = [(run, run.result) for run in runs if run.result is not None]
     if not finished:
         return None
-    average, std, repeats = over_repeats((run.repeat, result.value) for run, result in finished)
+    repeats = over_repeats((run.repeat, result.value) for run, result in finished)
     passes = [second for _, result in finished for second in result.test_seconds]
     seconds, seconds_std = mean_std(passes) if passes else (None, None)
-    return Summary(average, std, len(finished), repeats, seconds, seconds_std)
+    return Summary(*mean_std(repeats), len(finished), len(repeats), seconds, seconds_std)
 
 
-def over_repeats(values: Iterable[tuple[int, float]]) -> tuple[float, float | None, int]:
-    """Mean and deviation over repeats, and their number; values within a repeat are averaged first.
+def over_repeats(values: Iterable[tuple[int, float]]) -> list[float]:
+    """One value per repeat: the mean over the values of the same one.
 
     >>> over_repeats([(0, 1.0), (0, 3.0), (1, 4.0)])
-    (3.0, 1.4142135623730951, 2)
+    [2.0, 4.0]
     """
     repeats: dict[int, list[float]] = {}
     for repeat, value in values:
         repeats.setdefault(repeat, []).append(value)
-    return *mean_std([mean(some) for some in repeats.values()]), len(repeats)
+    return [mean(some) for some in repeats.values()]
 
 
 def _number(text: str) -> float:

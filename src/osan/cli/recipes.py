@@ -23,7 +23,9 @@ _HEADINGS = ("recipe", "paper", "metric", "tables")
 def list_recipes(
     context: typer.Context,
     table: Annotated[str, typer.Option(help="Only recipes of this table, e.g. t_mol or 1a.")] = "all",
-    only: Annotated[str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*'.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*,*/baseline'.")
+    ] = None,
     format: Formats = Format.text,
     as_json: Json = False,
 ) -> None:

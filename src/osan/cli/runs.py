@@ -29,7 +29,9 @@ def runs(
     under: Annotated[
         str, typer.Option(help="Only runs whose names begin with this, e.g. exp or zinc/gin.")
     ] = "",
-    only: Annotated[str | None, typer.Option(help="Only runs whose names match, e.g. '*imle*'.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only runs whose names match, e.g. '*imle*,*/baseline'.")
+    ] = None,
     each: Annotated[
         bool, typer.Option("--each", help="One line per run instead of one per setting.")
     ] = False,

@@ -26,7 +26,9 @@ def sweep(
     seeds: Annotated[
         str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper or the plan).")
     ] = None,
-    only: Annotated[str | None, typer.Option(help="Only runs whose name matches, e.g. '*imle*'.")] = None,
+    only: Annotated[
+        str | None, typer.Option(help="Only runs whose name matches, e.g. '*imle*,*/baseline'.")
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of parallel runs (default: one per processor).")
     ] = None,

@@ -72,10 +72,17 @@ def recipe(key: str) -> Recipe:
 def matches(name: str, pattern: str | None) -> bool:
     """Whether a run has a name like ``*imle*``, or one that contains the pattern; any, without a pattern.
 
+    Commas separate alternatives.
+
     >>> matches("exp/gin/imle", "exp/*"), matches("exp/gin/imle", "imle"), matches("exp/gin/imle", "zinc")
     (True, True, False)
+    >>> matches("exp/gin/imle", "zinc/*, exp/*"), matches("exp/gin/imle", "zinc/*,")
+    (True, False)
     """
-    return pattern is None or fnmatchcase(name, pattern) or pattern in name
+    if not pattern:
+        return True
+    alternatives = [each.strip() for each in pattern.split(",")]
+    return any(each and (fnmatchcase(name, each) or each in name) for each in alternatives)
 
 
 def find_recipes(table: str, only: str | None = None) -> list[Recipe]:

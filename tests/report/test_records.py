@@ -97,6 +97,9 @@ def test_the_command(molesol, tmp_path):
         table, "--columns", "run", "--json", code=1
     )
     assert "--columns: expected some of run, metric, here, paper" in run(table, "--columns", "mean", code=1)
+    short = run(table, "--under", "ogbg-molesol", "--short", "--columns", "run", "--format", "markdown")
+    assert short.splitlines()[2:] == ["| baseline |", "| imle/delete-1-vertex/x3 |"]
+    assert "--short: expected a text, Markdown or LaTeX table" in run(table, "--short", "--json", code=1)
     other = rows[0]["name"]
     (row,) = json.loads(run(table, "--json", "--under", "ogbg-molesol/gin/imle", "--against", other))
     assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))

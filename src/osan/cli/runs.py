@@ -45,6 +45,9 @@ def runs(
     columns: Annotated[
         str, typer.Option(metavar="NAMES", help="Only these columns, e.g. run,here,runs.")
     ] = "",
+    short: Annotated[
+        bool, typer.Option("--short", help="Leave out the parts that all names begin and end with.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Plot ours and the paper's figures into this .svg or .png file.")
     ] = None,
@@ -63,6 +66,8 @@ def runs(
         raise OsanError("--against: expected settings, got single runs; leave out --each")
     if columns and (as_json or format is Format.csv):
         raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
+    if short and (as_json or format is Format.csv):
+        raise OsanError("--short: expected a text, Markdown or LaTeX table; JSON and CSV have whole names")
     everything = read_records(source, damaged=_warn)
 
     def wanted(name: str) -> bool:
@@ -87,6 +92,7 @@ def runs(
         typer.echo(to_csv(shown), nl=False)
     else:
         cells = _each_cells(records) if each else _group_cells(groups)
+        cells["run"] = _shortened(cells["run"]) if short else cells["run"]
         # A terminal has room for the main columns; the other formats have all.
         main = list(cells) if each or format is not Format.text else [name for name in _MAIN if name in cells]
         header = main if not columns else _chosen(columns, list(cells))
@@ -111,6 +117,19 @@ def _chosen(columns: str, known: list[str]) -> list[str]:
         if name not in known:
             raise OsanError(f"--columns: expected some of {', '.join(known)}, got {name!r}")
     return wanted
+
+
+def _shortened(names: Sequence[str]) -> list[str]:
+    """Names without the parts that all of them begin and end with; at least one part of each is left.
+
+    >>> _shortened(["zinc/gin/baseline/wide", "zinc/gin/imle/x3/wide"])
+    ['baseline', 'imle/x3']
+    """
+    parts = [name.split("/") for name in names]
+    for place in (0, -1):
+        while min(map(len, parts)) > 1 and len({each[place] for each in parts}) == 1:
+            parts = [each[1:] if place == 0 else each[:-1] for each in parts]
+    return ["/".join(each) for each in parts]
 
 
 def _print(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

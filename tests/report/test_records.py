@@ -65,6 +65,13 @@ def test_folds_of_one_split_are_one_repeat(write_run, tmp_path):
     assert (group.runs, group.repeats) == (5, 2)
 
 
+def test_the_score_on_validation_splits_is_averaged_over_repeats():
+    record = Record("a", 0, 0, "mae", 1.0, 0.5, None, None, None, 100, 3, 2.0, 50, 0.5)
+    others = [replace(record, seed=1, validation=0.7), replace(record, seed=2, repeat=1, validation=0.1)]
+    (group,) = group_records([record, *others])
+    assert group.validation == pytest.approx(fmean([0.6, 0.1]))
+
+
 def test_the_time_of_a_paused_run_is_not_counted():
     record = Record("a", 0, 0, "mae", 1.0, 1.0, None, None, None, 100, 3, 2.0, 50, 0.5)
     (group,) = group_records([record, replace(record, seed=1, repeat=1, epoch_seconds=4.0)])
@@ -96,7 +103,10 @@ def test_the_command(molesol, tmp_path):
     assert "--columns: expected a text, Markdown or LaTeX table" in run(
         table, "--columns", "run", "--json", code=1
     )
-    assert "--columns: expected some of run, metric, here, paper" in run(table, "--columns", "mean", code=1)
+    known = "--columns: expected some of run, metric, validation, here, paper"
+    assert known in run(table, "--columns", "mean", code=1)
+    assert "validation" not in run(table, "--format", "markdown")
+    assert "| 1.100 |" in run(table, "--columns", "run,validation", "--format", "markdown")
     short = run(table, "--under", "ogbg-molesol", "--short", "--columns", "run", "--format", "markdown")
     assert short.splitlines()[2:] == ["| baseline |", "| imle/delete-1-vertex/x3 |"]
     assert "--short: expected a text, Markdown or LaTeX table" in run(table, "--short", "--json", code=1)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MAIN = ("run", "metric", "here", "paper", "runs", "difference")
 _TEXT = ("run", "metric")
+_ON_REQUEST = ("validation",)
 _OPTIONAL = ("paper", "difference", "larger", "per-sample score", "selected on test", "gradients")
 
 
@@ -43,7 +44,7 @@ def runs(
         ),
     ] = "",
     columns: Annotated[
-        str, typer.Option(metavar="NAMES", help="Only these columns, e.g. run,here,runs.")
+        str, typer.Option(metavar="NAMES", help="Only these columns, e.g. run,validation,here.")
     ] = "",
     short: Annotated[
         bool, typer.Option("--short", help="Leave out the parts that all names begin and end with.")
@@ -93,8 +94,9 @@ def runs(
     else:
         cells = _each_cells(records) if each else _group_cells(groups)
         cells["run"] = _shortened(cells["run"]) if short else cells["run"]
-        # A terminal has room for the main columns; the other formats have all.
-        main = list(cells) if each or format is not Format.text else [name for name in _MAIN if name in cells]
+        # A terminal has room for the main columns; the other formats have all but those on request.
+        known = _MAIN if format is Format.text else [name for name in cells if name not in _ON_REQUEST]
+        main = list(cells) if each else [name for name in known if name in cells]
         header = main if not columns else _chosen(columns, list(cells))
         rows = list(zip(*(cells[name] for name in header), strict=True))
         if format is Format.markdown:
@@ -159,6 +161,7 @@ def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
     columns = {
         "run": [group.name for group in groups],
         "metric": [group.metric for group in groups],
+        "validation": [_number(group.validation, 3) for group in groups],
         "here": [figure(group.mean, group.std, 3) for group in groups],
         "paper": [figure(group.paper, group.paper_std, 3) for group in groups],
         "runs": [str(group.runs) for group in groups],

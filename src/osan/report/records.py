@@ -53,7 +53,8 @@ class Record:
 class Group:
     """The records of one setting: means over repeats, and the paper's figure if it has this setting.
 
-    ``std`` is the sample deviation over repeats, ``None`` for a single one. ``inference`` is in milliseconds
+    ``std`` is the sample deviation over repeats, ``None`` for a single one; ``validation`` is the mean of the
+    metric on the validation splits, after the same epochs. ``inference`` is in milliseconds
     per graph, ``hours`` is the total training time of all runs. ``difference`` and what follows compare it to
     another setting, see :class:`Difference`.
     """
@@ -64,6 +65,7 @@ class Group:
     std: float | None
     runs: int
     repeats: int
+    validation: float
     best_test: float | None
     separate: float | None
     gradients: float | None
@@ -251,6 +253,7 @@ def _group(name: str, some: Sequence[Record], compared: Difference | None) -> Gr
         std=std,
         runs=len(some),
         repeats=len(repeats),
+        validation=average(over_repeats((each.repeat, each.validation) for each in some)),
         best_test=_mean([each.best_test for each in some]),
         separate=_mean([each.separate for each in some]),
         gradients=_mean([each.gradients for each in some]),

@@ -154,21 +154,6 @@ def test_every_table_of_the_paper_has_a_line_of_ours():
     assert set(tables()) - filled == {"t_al"}  # Alchemy was not available to us
 
 
-def test_the_table_with_encodings_says_what_the_runs_say():
-    from osan.report import read_records
-
-    records = {(each.name, each.seed): each for each in read_records(ROOT / "results" / "runs.csv")}
-    ways = {
-        "whole graph": "baseline",
-        "and two random marks": "random/mark-1-vertex-distinct/x2/distance",
-        "and two central marks": "centrality/mark-1-vertex-distinct/x2/distance",
-        "and two learned marks": "prior-straight-through/mark-1-vertex-distinct/x2/distance",
-    }
-    for way, key in ways.items():
-        run = records[f"zinc/few-marks/{key}", 0]
-        assert f"| {way} | {run.validation:.3f} | {run.value:.3f} |" in text_of(DOCS / "results.md")
-
-
 def test_the_readme_names_targets_that_exist():
     makefile = text_of(ROOT / "Makefile")
     for target in re.findall(r"^make (\S+)", text_of(ROOT / "README.md"), flags=re.MULTILINE):

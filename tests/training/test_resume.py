@@ -3,66 +3,43 @@
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
+import torch
 
 from osan.training.folder import CHECKPOINT, METRICS, RESULT
 from osan.training.run import train
-from osan.training.settings_files import write_settings
-
-# Imports once, then forks a process for every line of its input: a settings file and a folder.
-SERVER = """
-import os, sys
-from pathlib import Path
-from osan.training.run import train
-from osan.training.settings_files import read_settings
-
-for line in sys.stdin:
-    settings, folder = (Path(word) for word in line.split())
-    child = os.fork()
-    if child == 0:
-        os.close(0)
-        try:
-            train(read_settings(settings), folder, resume=True, progress=False)
-        except KeyboardInterrupt:
-            os._exit(130)
-        except BaseException as error:
-            sys.stderr.write(f"{type(error).__name__}: {error}")
-            os._exit(1)
-        os._exit(0)
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
 
 
 @pytest.fixture(scope="module")
-def start(tmp_path_factory):
-    """``start(settings, folder)`` runs in a process of its own: its id, and a function that waits for it."""
-    place = tmp_path_factory.mktemp("settings") / "wanted.toml"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        [sys.executable, "-c", SERVER],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as server:
+def start():
+    """``start(settings, folder)`` runs in a process of its own: its id, and a function that waits for it.
 
-        def begin(settings, folder):
-            write_settings(settings, place)
-            server.stdin.write(f"{place} {folder}\n")
-            server.stdin.flush()
-            return int(server.stdout.readline()), lambda: int(server.stdout.readline())
+    Forked, since a new one would import torch again.
+    """
 
-        yield begin
-        server.stdin.close()
+    def begin(settings, folder):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                torch.set_num_threads(1)
+                train(settings, folder, resume=True, progress=False)
+                code = 0
+            except KeyboardInterrupt:
+                code = 130
+            except BaseException as error:
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            finally:
+                os._exit(code)
+        return child, lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return begin
 
 
 # Long enough not to end before the last kill, on a fast machine too.
-LONG = {"training.epochs": 30}
+LONG = {"training.epochs": 20}
 
 
 @pytest.fixture(scope="module")
@@ -149,8 +126,6 @@ def test_resumed_early_stopping(tmp_path, small, outcome, monkeypatch):
 
 
 def test_equal_seeds_equal_runs_other_seeds_others(tmp_path, small, finished, outcome):
-    import torch
-
     torch.manual_seed(123)  # what came before must not matter
     train(small(), tmp_path / "again", progress=False)
     assert outcome(tmp_path / "again") == outcome(finished)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from forked import ForkedRun
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -51,6 +52,7 @@ def test_what_a_sweep_says_of_runs_before(monkeypatch, done, word):
 
 
 def test_a_sweep_whose_data_are_missing_fails_run_by_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("osan.training.jobs.start", ForkedRun)
     monkeypatch.setenv("OSAN_DATA", str(tmp_path))
     monkeypatch.setenv("OSAN_CACHE", str(tmp_path / "cache"))
     out = run("sweep", "exp", "--seeds", "3", "--only", "exp/gin/baseline", "--json", code=1)

@@ -21,7 +21,7 @@ from osan.experiments.figures import paper_rows
 from osan.experiments.sweep import missing_jobs, parse_seeds
 from osan.training import worker
 from osan.training.jobs import Job, concluded, epochs_done, run_locally
-from osan.training.processes import INTERRUPTED
+from osan.training.processes import INTERRUPTED, start
 from osan.training.settings import Settings, validated
 
 
@@ -106,7 +106,14 @@ def swept(tmp_path_factory):
     own.write_text("Bw\n")  # no labels: this run fails when it reads its data
     settings = [tiny("bad", dataset=str(own), options={}), tiny("good", epochs=8)]
     jobs = missing_jobs(settings, [0], folder / "runs")
-    return folder / "runs", settings, jobs, list(run_locally(jobs, 2, 1))
+
+    def started(message, threads):
+        """One new process will do: it is the one that imports torch, and others are compared with it."""
+        return (ForkedRun if message["settings"]["name"] == "bad" else start)(message, threads)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("osan.training.jobs.start", started)
+        return folder / "runs", settings, jobs, list(run_locally(jobs, 2, 1))
 
 
 def test_a_failure_does_not_stop_the_rest(swept):

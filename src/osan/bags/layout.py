@@ -195,7 +195,8 @@ def _compiled(edge_index: Tensor, vector: Tensor | None, count: int, graphs: int
     if vector is not None and (vector.shape != (count,) or vector.dtype != torch.long):
         return None
     given = _NOWHERE if vector is None else vector.numpy()
-    right, *found = kernels.laid_out(edge_index.numpy(), given, count, graphs)
+    # The loop would be compiled anew for every layout of the memory.
+    right, *found = kernels.laid_out(edge_index.contiguous().numpy(), given, count, graphs)
     if not right:
         return None
     sizes, edge_sizes, order, ends = map(torch.from_numpy, found)

@@ -112,8 +112,9 @@ def _repair(weights: Integers, chosen: Bits, pointer: Integers) -> None:
         for new in np.flatnonzero(times == 0):
             # To give up a vertex that is covered twice raises the coverage: take any such path. To give up
             # one that is covered once does not: take only a path that gains weight.
-            if not _augment(w, z, times, new, True):
-                _augment(w, z, times, new, False)
+            for spare in (True, False):  # compiled once; for each of two literals it would be compiled anew
+                if _augment(w, z, times, new, spare):
+                    break
 
 
 @njit(cache=True)  # pragma: no cover - compiled

@@ -123,7 +123,8 @@ def run_rounds(  # type: ignore[no-untyped-def]
     done = 0
     planned = 0
     while waiting > 0 and rounds != 0 and work > 0 and planned <= largest_round and count < alive:
-        splits = 0
+        # Not a literal, here and below: before types are settled, split_touched would be compiled for it.
+        splits = np.int64(0)
         classes = count
         if names.shape[0]:
             # Names as they are before this round, and the order that they give.
@@ -158,7 +159,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
                     amount = of_code[used[k]]
                     of_code[used[k]] = before
                     before += amount
-            number = 0
+            number = np.int64(0)
             for p in range(low, high):
                 s = subgraph[order[p]]
                 base = copy_ptr[s]
@@ -186,7 +187,7 @@ def run_rounds(  # type: ignore[no-untyped-def]
                 )  # fmt: skip
             start = 0
             for k in range(kind_count):
-                number = 0
+                number = np.int64(0)
                 for e in range(start, of_code[used[k]]):
                     i = ends[e]
                     if i >= 0:

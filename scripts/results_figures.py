@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, NamedTuple
 
 from osan.figures import empty_figure
 from osan.files import write_bytes
@@ -23,33 +23,57 @@ from osan.report.records import Record, read_records
 
 ROOT = Path(__file__).parents[1]
 IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
-# Dataset, the end of the names of its runs, its title and metric.
-DATASETS = (
-    ("zinc", "distance-30-epochs", "ZINC", "MAE"),
-    ("lipophilicity.csv.gz", "distance-40-epochs", "Lipophilicity", "MAE"),
-    ("qm9-12k.csv", "r2-distance-30-epochs", "QM9, spatial extent", "MAE in bohr²"),
-)
 MARKS = "mark-1-vertex-distinct/x2"
+SOFT = f"prior-sparsemap/{MARKS}"
 # What is said of a way, the part of the name of its runs, and its color.
 WAYS = (
     ("whole graph", "baseline", "#555555"),
     ("random marks", f"random/{MARKS}", "#7570b3"),
     ("central marks", f"centrality/{MARKS}", "#1b9e77"),
     ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02"),
-    ("soft learned marks", f"prior-sparsemap/{MARKS}", "#c2185b"),
+    ("soft learned marks", SOFT, "#c2185b"),
 )
-# The end of the names of runs with settings of their own, chosen on the validation split.
-OWN = {
-    ("lipophilicity.csv.gz", f"prior-sparsemap/{MARKS}"): "distance-40-epochs-sharp",
-    ("qm9-12k.csv", f"prior-sparsemap/{MARKS}"): "r2-distance-30-epochs-sharp",
-}
-# Where the name of a way is beside its point, if not on the right: random and central marks take almost as
-# long as each other, and so do both kinds of learned ones.
+
+
+class Compared(NamedTuple):
+    """One network and one budget on a dataset: where its runs are, and what the panel says."""
+
+    dataset: str
+    name: str  # the end of the names of its runs
+    title: str
+    metric: str
+    own: dict[str, str]  # of ways whose runs have another name
+
+
+# Sharp marks have settings of their own, chosen on the validation split.
+COMPARED = (
+    Compared("zinc", "distance-30-epochs", "ZINC", "MAE", {}),
+    Compared("zinc", "distance", "ZINC, encodings", "MAE", {"baseline": ""}),
+    Compared(
+        "lipophilicity.csv.gz",
+        "distance-40-epochs",
+        "Lipophilicity",
+        "MAE",
+        {SOFT: "distance-40-epochs-sharp"},
+    ),
+    Compared(
+        "qm9-12k.csv",
+        "r2-distance-30-epochs",
+        "QM9, extent",
+        "MAE in bohr²",
+        {SOFT: "r2-distance-30-epochs-sharp"},
+    ),
+)
+# Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
+# of learned ones.
 _BESIDE = {
-    "whole graph": ((0, -20), "center"),
-    "random marks": ((-6, 5), "right"),
-    "learned marks": ((-5, -11), "right"),
+    "whole graph": "above",
+    "random marks": "right",
+    "central marks": "left",
+    "learned marks": "above",
+    "soft learned marks": "right",
 }
+_SHIFTS = {"above": ((0, 5), "center"), "right": ((6, -3), "left"), "left": ((-6, -3), "right")}
 ESTIMATORS = (
     ("straight-through", "#d95f02"),
     ("simple", "#1b9e77"),
@@ -58,28 +82,29 @@ ESTIMATORS = (
 )
 
 
-def errors(records: list[Record], dataset: str, way: str, name: str) -> list[float]:
+def errors(records: list[Record], compared: Compared, way: str) -> list[float]:
     """The test errors of the runs of a way, in a single pass."""
-    wanted = f"{dataset}/few-marks/{way}/{OWN.get((dataset, way), name)}"
+    parts = (compared.dataset, "few-marks", way, compared.own.get(way, compared.name))
+    wanted = "/".join(part for part in parts if part)
     found = [record for record in records if record.name == wanted]
     return [record.value if record.separate is None else record.separate for record in found]
 
 
-def titled(records: list[Record], dataset: str, name: str, title: str, metric: str) -> str:
+def titled(records: list[Record], compared: Compared) -> str:
     """The title of a panel, with the number of seeds."""
-    counts = {len(errors(records, dataset, way, name)) for _, way, _ in WAYS} - {0}
+    counts = {len(errors(records, compared, way)) for _, way, _ in WAYS} - {0}
     seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
-    return f"{title} ({seeds} seed{'' if seeds == '1' else 's'})\n{metric}"
+    return f"{compared.title}\n{compared.metric} ({seeds} seed{'' if seeds == '1' else 's'})"
 
 
 def ways() -> Any:
     """One panel per dataset: the error of every seed, their mean and two standard errors."""
     records = read_records(RESULTS / "runs.csv")
-    figure = empty_figure(8.0, 2.6)
-    panels = figure.subplots(1, len(DATASETS), sharey=True)
-    for panel, (dataset, name, title, metric) in zip(panels, DATASETS, strict=True):
+    figure = empty_figure(9.6, 2.6)
+    panels = figure.subplots(1, len(COMPARED), sharey=True)
+    for panel, compared in zip(panels, COMPARED, strict=True):
         for place, (_, way, color) in enumerate(WAYS):
-            found = errors(records, dataset, way, name)
+            found = errors(records, compared, way)
             if not found:
                 continue
             spread = 2 * stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
@@ -89,7 +114,7 @@ def ways() -> Any:
             panel.annotate(
                 said, (mean(found), -place), (0, 6), textcoords="offset points", ha="center", fontsize=7
             )
-        _style(panel, titled(records, dataset, name, title, metric))
+        _style(panel, titled(records, compared))
         panel.margins(x=0.18)
     panels[0].set_yticks([-place for place in range(len(WAYS))], [way for way, *_ in WAYS])
     panels[0].set_ylim(0.5 - len(WAYS), 0.5)
@@ -98,31 +123,42 @@ def ways() -> Any:
 
 def cost() -> Any:
     """One panel per dataset: error over the time of a training step, as multiples of the whole graph's."""
-    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
-    times = {(line["way"], line["marks"]): float(line["training_ms"]) for line in lines}
+    times = costs("training_ms")
     records = read_records(RESULTS / "runs.csv")
-    figure = empty_figure(8.0, 2.8)
-    panels = figure.subplots(1, len(DATASETS))
-    for panel, (dataset, name, title, metric) in zip(panels, DATASETS, strict=True):
+    figure = empty_figure(8.0, 5.2)
+    panels = figure.subplots(2, 2).flat
+    for panel, compared in zip(panels, COMPARED, strict=True):
         for label, way, color in WAYS:
-            found = errors(records, dataset, way, name)
+            found = errors(records, compared, way)
             if not found:
                 continue
             timed = (label.removesuffix(" marks"), "0" if way == "baseline" else "2")
             x = times[timed] / times["whole graph", "0"]
             spread = stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
             panel.errorbar(x, mean(found), yerr=2 * spread, fmt="o", color=color, capsize=3, markersize=6)
-            shift, side = _BESIDE.get(label, ((6, 4), "left"))
-            said = label.removesuffix(" marks")
+            side = _BESIDE[label]
+            top = mean(found) + (2 * spread if side == "above" else 0.0)
+            shift, align = _SHIFTS[side]
             panel.annotate(
-                said, (x, mean(found)), shift, textcoords="offset points", ha=side, color=color, fontsize=8
+                label.removesuffix(" marks"),
+                (x, top),
+                shift,
+                textcoords="offset points",
+                ha=align,
+                color=color,
+                fontsize=8,
             )
-        _style(panel, titled(records, dataset, name, title, metric))
-        panel.set_xlabel("time of a training step,\nwhole graph = 1", fontsize=8)
+        _style(panel, titled(records, compared))
+        panel.set_xlabel("time of a training step, whole graph = 1", fontsize=8)
         panel.set_xlim(0.0, 5.8)
         panel.margins(y=0.2)
     return figure
+
+
+def costs(column: str) -> dict[tuple[str, str], float]:
+    """A column of results/cost.csv, by way and number of marks."""
+    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
+        return {(line["way"], line["marks"]): float(line[column]) for line in csv.DictReader(file)}
 
 
 def kappa() -> Any:

@@ -123,7 +123,9 @@ def ways() -> Any:
 
 def cost() -> Any:
     """One panel per dataset: error over the time of a training step, as multiples of the whole graph's."""
-    times = costs("training_ms")
+    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    times = {(line["way"], line["marks"]): float(line["training_ms"]) for line in lines}
     records = read_records(RESULTS / "runs.csv")
     figure = empty_figure(8.0, 5.2)
     panels = figure.subplots(2, 2).flat
@@ -153,12 +155,6 @@ def cost() -> Any:
         panel.set_xlim(0.0, 5.8)
         panel.margins(y=0.2)
     return figure
-
-
-def costs(column: str) -> dict[tuple[str, str], float]:
-    """A column of results/cost.csv, by way and number of marks."""
-    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
-        return {(line["way"], line["marks"]): float(line[column]) for line in csv.DictReader(file)}
 
 
 def kappa() -> Any:

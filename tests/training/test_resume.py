@@ -39,7 +39,7 @@ def start():
 
 
 # Long enough not to end before the last kill, on a fast machine too.
-LONG = {"training.epochs": 20}
+LONG = {"training.epochs": 30}
 
 
 @pytest.fixture(scope="module")

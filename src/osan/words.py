@@ -26,7 +26,8 @@ MetricName = Literal[
 ]
 
 # Weighers by name: what settings can say. "learned" is the upstream network.
-WEIGHERS = ("learned", "prior", "centrality", "degree", "pagerank", "core", "random")
+CENTRAL_WEIGHERS = ("centrality", "degree", "pagerank", "core")
+WEIGHERS = ("learned", "prior", *CENTRAL_WEIGHERS, "random")
 # Encodings by name, with their usual number of columns; see osan.data.encodings.
 ENCODINGS = {"cse": 16, "rwse": 16, "lap": 8}
 # Datasets that are generated; see osan.data.generated.tasks.

@@ -60,6 +60,17 @@ def test_a_key_says_which_weigher_and_estimator(place, estimator):
     assert (settings.selection.weigher, settings.selection.estimator) == ("user_parts:Heavy", estimator)
 
 
+@pytest.mark.parametrize("method", ["centrality", "degree-sparsemap", "prior-simple"])
+def test_a_key_says_how_far_the_choice_is_that_of_a_centrality(method):
+    key = f"zinc/few-marks/{method}/mark-1-vertex-distinct/x2"
+    assert settings_named(key).name == key
+
+
+def test_a_key_with_an_estimator_that_would_not_matter_is_refused():
+    with pytest.raises(OsanError, match="unknown recipe"):
+        settings_named("zinc/few-marks/centrality-imle/mark-1-vertex-distinct/x2")
+
+
 def test_a_weigher_alone_is_refused_when_the_plan_is_read(place):
     key = "planted-motif/gin/user_parts:Heavy/mark-1-vertex-in-turn/x3"
     (place / "plan.toml").write_text(f'[[groups]]\nruns = ["{key}"]\nseeds = "0"\n')

@@ -70,6 +70,15 @@ def test_a_prior_starts_as_the_centrality_and_can_learn_to_differ():
     assert network.eval()(graph).selected[0].choice.argmax() == 5
 
 
+def test_vertices_that_are_equally_central_share_a_soft_mark():
+    """The two ends of a path of four are alike, and so are the two in the middle, which are more central."""
+    path = Data(num_nodes=4, edge_index=to_undirected(torch.tensor([[0, 1, 2], [1, 2, 3]])))
+    soft = model(nn.CentralityWeigher(), estimator="sparsemap", temperature=0.1, samples=1)
+    torch.testing.assert_close(soft(path).selected[0].choice.flatten(), torch.tensor([0.0, 0.5, 0.5, 0.0]))
+    assert not soft.learns
+    assert model(nn.Prior(nn.Upstream(1, 8), nn.CentralityWeigher()), estimator="sparsemap").learns
+
+
 def test_predictions_do_not_depend_on_the_numbering():
     torch.manual_seed(1)
     graph = lollipop()

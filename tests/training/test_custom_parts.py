@@ -376,6 +376,17 @@ def test_fixed_takes_the_best_weights_of_a_prior(small):
     assert prior.selected[0].choice.equal(central.selected[0].choice)
 
 
+def test_central_marks_can_be_as_soft_as_a_prior_before_training(small):
+    """They need no upstream network, and nothing is learned."""
+    changes = {"selection.policy": "mark 1 vertex", "selection.estimator": "sparsemap"}
+    _, _, _, prior = choices_of(small(**changes, **{"selection.weigher": "prior"}))
+    settings = small(**changes, **{"selection.weigher": "centrality"})
+    _, _, model, central = choices_of(settings)
+    assert prior.selected[0].choice.equal(central.selected[0].choice)
+    assert ((0 < central.selected[0].choice) & (central.selected[0].choice < 1)).any()
+    assert not model.learns and not settings.selection.learns and not list(model.upstream.parameters())
+
+
 @pytest.mark.parametrize("weigher", ["learned", "prior", "parts_of_a_user:Degree"])
 def test_only_random_needs_no_weigher(small, weigher):
     policy = "select 3 vertices x 2 distinct"

@@ -14,7 +14,7 @@ from osan.experiments.catalog import recipe, recipes
 from osan.parts import resolve
 from osan.selection.policy import Policy
 from osan.training.settings import Settings
-from osan.words import PARTS, WEIGHERS
+from osan.words import CENTRAL_WEIGHERS, PARTS, WEIGHERS
 
 _LONG = {"epochs": 1000, "min_epochs": 700, "patience": 100, "decay": 0.316, "milestones": [400, 600]}
 _OGB = {"batch_size": 32, "epochs": 100, "min_epochs": 100}
@@ -123,10 +123,10 @@ def settings_named(key: str) -> Settings:
     if found:
         dataset, method = found["dataset"], found["method"]
         estimator = method.removesuffix("-no-auxiliary")
-        weigher = "learned"
+        weigher, started = "learned", ("prior", *CENTRAL_WEIGHERS)
         if estimator in WEIGHERS and estimator != "random":
             weigher, estimator = estimator, "fixed"
-        elif (first := estimator.partition("-"))[0] == "prior" or (":" in first[0] and first[2]):
+        elif (first := estimator.partition("-"))[2] and (first[0] in started or ":" in first[0]):
             weigher, _, estimator = first
         elif ":" in estimator:
             _refuse_weigher(estimator, key)
@@ -319,10 +319,10 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     policy = Policy.parse(choice.policy)
     method: str = "all" if policy.count == "all" else choice.estimator
     if policy.count != "all" and choice.weigher != "learned":
-        fixed = choice.weigher in WEIGHERS and choice.weigher != "prior"
-        method = choice.weigher if fixed else f"{choice.weigher}-{choice.estimator}"
+        hard = choice.method in ("random", "fixed") and choice.weigher in (*CENTRAL_WEIGHERS, "random")
+        method = choice.weigher if hard else f"{choice.weigher}-{choice.estimator}"
     paper = downstream not in FEW_MARKS
-    learned = method != choice.weigher and choice.estimator not in ("random", "fixed")
+    learned = choice.weigher not in CENTRAL_WEIGHERS and choice.method not in ("random", "fixed")
     if policy.count != "all" and learned and choice.auxiliary == "none" and paper:
         method += "-no-auxiliary"
     count = "" if policy.count == "all" else f"/x{policy.count}"

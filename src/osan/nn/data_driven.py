@@ -144,7 +144,7 @@ class DataDrivenOSAN(nn.Module):
         if combine not in ("mean", "vote"):
             raise OsanError(f"combine: expected 'mean' or 'vote', got {combine!r}")
         _check_samples(samples)
-        if self.learns and upstream is None:
+        if self._weighs and upstream is None:
             raise OsanError(
                 "upstream: expected a module from a batch to weights, got None; only the Random estimator "
                 "and policies 'x all' need none"
@@ -171,6 +171,12 @@ class DataDrivenOSAN(nn.Module):
     @property
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned, so that there are weights to train."""
+        trained = self.upstream is not None and any(True for _ in self.upstream.parameters())
+        return self._weighs and trained
+
+    @property
+    def _weighs(self) -> bool:
+        """Whether the choice depends on weights, and can pass gradients on to them."""
         return self.policy.count != "all" and self.selection.estimator.learns
 
     @property

@@ -51,7 +51,7 @@ from osan.training.scores import OF_PROBABILITIES
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
 from osan.training.validation import is_about_part, naming_settings
-from osan.words import WEIGHERS
+from osan.words import CENTRAL_WEIGHERS, WEIGHERS
 
 # Settings of the network that are arguments of its architecture.
 _NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "residual", "norm")
@@ -238,7 +238,7 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
             f"selection.weigher: {name!r} gives all subgraphs of policy {str(policy)!r} the same weights, so "
             f"they would be alike; use '{policy} distinct'"
         )
-    if name not in ("learned", "prior") and name in WEIGHERS:
+    if name in CENTRAL_WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
     if name == "learned" and choice.estimator == "fixed":
         raise OsanError(
@@ -306,10 +306,8 @@ def selection_parts(choice: SelectionSettings) -> Parts:
     loss = _auxiliary_loss(choice)
     shares = _shared_options(choice)
     options = shares["estimator"]
-    name: str = choice.estimator
-    if choice.weigher in WEIGHERS and choice.weigher not in ("learned", "prior"):
-        name = "random" if choice.weigher == "random" else "fixed"
-    if name in ("random", "fixed") and choice.weigher != "learned":
+    name = choice.method
+    if choice.weigher in CENTRAL_WEIGHERS or (name in ("random", "fixed") and choice.weigher != "learned"):
         return {"estimator": make_estimator(name), "noise": make_noise("none"), "auxiliary": None}
     if (
         choice.estimator == "score-function"
@@ -326,7 +324,7 @@ def selection_parts(choice: SelectionSettings) -> Parts:
         auxiliary = partial(cast(AuxiliaryLoss, loss), **shares["auxiliary"])
     try:
         return {
-            "estimator": make_estimator(choice.estimator, **options),
+            "estimator": make_estimator(name, **options),
             "noise": _noise(choice.noise, choice.noise_scale, shares["noise"]),
             "auxiliary": auxiliary,
         }

@@ -14,7 +14,7 @@ from osan.errors import OsanError
 from osan.parts import resolve
 from osan.selection.policy import Policy
 from osan.training.validation import AS_TEXT, RunName, checked, flat, name_in, plain, shortened
-from osan.words import WEIGHERS, Agg, Deleted, Fragments, Kind, MetricName, Sharing
+from osan.words import CENTRAL_WEIGHERS, WEIGHERS, Agg, Deleted, Fragments, Kind, MetricName, Sharing
 
 Noise = Annotated[str, name_in("osan.selection.noise:NOISES")]
 # The architecture of a run with a custom model, and the prefix of the dataset with a custom task.
@@ -91,7 +91,8 @@ class SelectionSettings(Section):
 
     ``weigher`` gives the weights by which subgraphs are chosen: ``"learned"`` is the upstream network,
     ``"prior"`` adds it to a centrality. With ``"centrality"``, ``"degree"``, ``"pagerank"``, ``"core"`` or
-    ``"random"`` nothing is learned, and estimator and noise do not matter.
+    ``"random"`` nothing is learned and there is no noise. Their choice is hard, or with a centrality and
+    ``estimator = "sparsemap"`` soft; other estimators do not matter.
 
     ``weigher``, ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so
     is the noun of a policy. Modules are imported when the model is built, so runs can be listed without them.
@@ -153,15 +154,21 @@ class SelectionSettings(Section):
         """The centrality that the weigher looks at, if any."""
         if self.weigher == "prior":
             return "centrality"
-        fixed = self.weigher in WEIGHERS and self.weigher not in ("learned", "random")
-        return self.weigher if fixed else None
+        return self.weigher if self.weigher in CENTRAL_WEIGHERS else None
+
+    @property
+    def method(self) -> str:
+        """The estimator that is used: random and central choices need none, but central ones may be soft."""
+        if self.weigher in CENTRAL_WEIGHERS and self.estimator != "sparsemap":
+            return "fixed"
+        return "random" if self.weigher == "random" else self.estimator
 
     @property
     def learns(self) -> bool:
         """Whether the choice of subgraphs is learned: not random, not by a centrality, not all of them."""
         if self.parsed is None or self.parsed.count == "all":
             return False
-        if self.weigher in WEIGHERS and self.weigher not in ("learned", "prior"):
+        if self.weigher in (*CENTRAL_WEIGHERS, "random"):
             return False
         from osan.selection.estimators import ESTIMATORS
 

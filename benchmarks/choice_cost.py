@@ -4,9 +4,9 @@
     python benchmarks/choice_cost.py --csv > results/cost.csv
 
 One batch of 128 graphs of ZINC without encodings. For the whole graph and T = 1, 2, 4, 8 and all marks beside
-it, random, central, learned, and learned and soft: processor time of a training step and of a prediction in
-one pass, least of several, the sides taking turns; and how much memory ten training steps take on top of
-the libraries, the data and the model, in a process of their own (Linux). Needs OSAN_DATA.
+it, random, central and learned, the latter two also soft: processor time of a training step and of a
+prediction in one pass, least of several, the sides taking turns; and how much memory ten training steps take
+on top of the libraries, the data and the model, in a process of their own (Linux). Needs OSAN_DATA.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ COUNTS = ("1", "2", "4", "8", "all")
 METHODS = {
     "random": "random",
     "central": "centrality",
+    "soft central": "centrality-sparsemap",
     "learned": "prior-straight-through",
     "soft learned": "prior-sparsemap",
 }

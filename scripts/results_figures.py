@@ -1,10 +1,11 @@
-"""Draw the three figures of docs/results.md from the CSV files in results/.
+"""Draw the four figures of docs/results.md from the CSV files in results/.
 
-    python scripts/results_figures.py           # writes docs/images/{ways,cost,kappa}.svg
+    python scripts/results_figures.py           # writes docs/images/{ways,cost,marks,kappa}.svg
     python scripts/results_figures.py --check   # exit code 1 if one of them is not what the files say
 
-``ways`` shows the test error of every way to choose, ``cost`` the same over the time of training, ``kappa``
-how settled the choice of each estimator is after every epoch.
+``ways`` shows the test error of every way to choose, ``cost`` the same over the time of training, ``marks``
+error, time and memory over the number of marks, ``kappa`` how settled the choice of each estimator is after
+every epoch.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ WAYS = (
     ("whole graph", "baseline", "#555555"),
     ("random marks", f"random/{MARKS}", "#7570b3"),
     ("central marks", f"centrality/{MARKS}", "#1b9e77"),
+    ("soft central marks", SOFT, "#66a61e"),
     ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02"),
     ("soft learned marks", SOFT, "#c2185b"),
 )
@@ -42,26 +44,45 @@ class Compared(NamedTuple):
     name: str  # the end of the names of its runs
     title: str
     metric: str
-    own: dict[str, str]  # of ways whose runs have another name
+    own: dict[str, str]  # the same of ways whose runs have another name
 
 
-# Sharp marks have settings of their own, chosen on the validation split.
+# Sharp marks have settings of their own, chosen on the validation split. Soft central marks are those of runs
+# whose upstream network does not learn.
 COMPARED = (
-    Compared("zinc", "distance-30-epochs", "ZINC", "MAE", {}),
-    Compared("zinc", "distance", "ZINC, encodings", "MAE", {"baseline": ""}),
+    Compared(
+        "zinc",
+        "distance-30-epochs",
+        "ZINC",
+        "MAE",
+        {"soft central marks": "distance-30-epochs-not-learned"},
+    ),
+    Compared(
+        "zinc",
+        "distance",
+        "ZINC, encodings",
+        "MAE",
+        {"whole graph": "", "soft central marks": "distance-not-learned"},
+    ),
     Compared(
         "lipophilicity.csv.gz",
         "distance-40-epochs",
         "Lipophilicity",
         "MAE",
-        {SOFT: "distance-40-epochs-sharp"},
+        {
+            "soft learned marks": "distance-40-epochs-sharp",
+            "soft central marks": "distance-40-epochs-sharp-not-learned",
+        },
     ),
     Compared(
         "qm9-12k.csv",
         "r2-distance-30-epochs",
         "QM9, extent",
         "MAE in bohr²",
-        {SOFT: "r2-distance-30-epochs-sharp"},
+        {
+            "soft learned marks": "r2-distance-30-epochs-sharp",
+            "soft central marks": "r2-distance-30-epochs-sharp-not-learned",
+        },
     ),
 )
 # Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
@@ -74,6 +95,13 @@ _BESIDE = {
     "soft learned marks": "right",
 }
 _SHIFTS = {"above": ((0, 5), "center"), "right": ((6, -3), "left"), "left": ((-6, -3), "right")}
+NUMBERS = ("0", "1", "2", "4", "8", "all")
+# The ways whose number of marks varies: their names in cost.csv and in the names of runs, and their color.
+NUMBERED = (
+    ("random", "random", "#7570b3"),
+    ("central", "centrality", "#1b9e77"),
+    ("soft learned", "prior-sparsemap", "#c2185b"),
+)
 ESTIMATORS = (
     ("straight-through", "#d95f02"),
     ("simple", "#1b9e77"),
@@ -82,9 +110,9 @@ ESTIMATORS = (
 )
 
 
-def errors(records: list[Record], compared: Compared, way: str) -> list[float]:
+def errors(records: list[Record], compared: Compared, label: str, way: str) -> list[float]:
     """The test errors of the runs of a way, in a single pass."""
-    parts = (compared.dataset, "few-marks", way, compared.own.get(way, compared.name))
+    parts = (compared.dataset, "few-marks", way, compared.own.get(label, compared.name))
     wanted = "/".join(part for part in parts if part)
     found = [record for record in records if record.name == wanted]
     return [record.value if record.separate is None else record.separate for record in found]
@@ -92,7 +120,7 @@ def errors(records: list[Record], compared: Compared, way: str) -> list[float]:
 
 def titled(records: list[Record], compared: Compared) -> str:
     """The title of a panel, with the number of seeds."""
-    counts = {len(errors(records, compared, way)) for _, way, _ in WAYS} - {0}
+    counts = {len(errors(records, compared, label, way)) for label, way, _ in WAYS} - {0}
     seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
     return f"{compared.title}\n{compared.metric} ({seeds} seed{'' if seeds == '1' else 's'})"
 
@@ -100,11 +128,11 @@ def titled(records: list[Record], compared: Compared) -> str:
 def ways() -> Any:
     """One panel per dataset: the error of every seed, their mean and two standard errors."""
     records = read_records(RESULTS / "runs.csv")
-    figure = empty_figure(9.6, 2.6)
+    figure = empty_figure(9.6, 2.9)
     panels = figure.subplots(1, len(COMPARED), sharey=True)
     for panel, compared in zip(panels, COMPARED, strict=True):
-        for place, (_, way, color) in enumerate(WAYS):
-            found = errors(records, compared, way)
+        for place, (label, way, color) in enumerate(WAYS):
+            found = errors(records, compared, label, way)
             if not found:
                 continue
             spread = 2 * stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
@@ -123,15 +151,13 @@ def ways() -> Any:
 
 def cost() -> Any:
     """One panel per dataset: error over the time of a training step, as multiples of the whole graph's."""
-    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file))
-    times = {(line["way"], line["marks"]): float(line["training_ms"]) for line in lines}
+    times = costs("training_ms")
     records = read_records(RESULTS / "runs.csv")
     figure = empty_figure(8.0, 5.2)
     panels = figure.subplots(2, 2).flat
     for panel, compared in zip(panels, COMPARED, strict=True):
         for label, way, color in WAYS:
-            found = errors(records, compared, way)
+            found = errors(records, compared, label, way)
             if not found:
                 continue
             timed = (label.removesuffix(" marks"), "0" if way == "baseline" else "2")
@@ -155,6 +181,48 @@ def cost() -> Any:
         panel.set_xlim(0.0, 5.8)
         panel.margins(y=0.2)
     return figure
+
+
+def marks() -> Any:
+    """Error on ZINC (first seed), time of training and memory over the number of marks; one line per way."""
+    records = [record for record in read_records(RESULTS / "runs.csv") if record.seed == 0]
+    figure = empty_figure(8.0, 2.8)
+    panels = figure.subplots(1, 3)
+    titles = ("ZINC without encodings (1 seed)\nMAE", "Training\nms per graph", "Training\nmemory in MB")
+    for panel, title in zip(panels, titles, strict=True):
+        _style(panel, title)
+        panel.set_xticks(range(len(NUMBERS)), NUMBERS)
+        panel.set_xlabel("marked views beside the whole graph", fontsize=8)
+        panel.set_xlim(-0.3, len(NUMBERS) - 0.4)
+    for label, method, color in NUMBERED:
+        errors_of = {number: _error_with(records, method, number) for number in NUMBERS}
+        _line(panels[0], errors_of, color)
+        for panel, column in zip(panels[1:], ("training_ms", "memory_mb"), strict=True):
+            known = costs(column)
+            keys = {"0": ("whole graph", "0"), "all": ("all", "all")}
+            _line(panel, {n: known.get(keys.get(n, (label, n))) for n in NUMBERS}, color)
+        at = (1, errors_of["1"])
+        panels[0].annotate(label, at, (5, 4), textcoords="offset points", color=color, fontsize=8)
+    return figure
+
+
+def _error_with(records: list[Record], method: str, number: str) -> float | None:
+    """The test error of the first seed with a number of marks; ``None`` if it was not run."""
+    way = {"0": "baseline", "all": "all/mark-1-vertex"}.get(number, f"{method}/{MARKS[:-1]}{number}")
+    name = "distance-30-epochs" if number in ("0", "2") else "number-of-marks"
+    return next(iter(errors(records, Compared("zinc", name, "", "", {}), "", way)), None)
+
+
+def _line(panel: Any, values: dict[str, float | None], color: str) -> None:
+    """A line through the values that are known, each above its number of marks."""
+    known = [(place, value) for place, value in enumerate(values.values()) if value is not None]
+    panel.plot(*zip(*known, strict=True), "o-", color=color, markersize=4, linewidth=1.5)
+
+
+def costs(column: str) -> dict[tuple[str, str], float]:
+    """A column of results/cost.csv, by way and number of marks."""
+    with (RESULTS / "cost.csv").open(encoding="utf-8", newline="") as file:
+        return {(line["way"], line["marks"]): float(line[column]) for line in csv.DictReader(file)}
 
 
 def kappa() -> Any:
@@ -187,7 +255,7 @@ def _style(panel: Any, title: str) -> None:
     panel.spines[["top", "right"]].set_visible(False)
 
 
-FIGURES: dict[str, Callable[[], Any]] = {"ways": ways, "cost": cost, "kappa": kappa}
+FIGURES: dict[str, Callable[[], Any]] = {"ways": ways, "cost": cost, "marks": marks, "kappa": kappa}
 
 if __name__ == "__main__":
     made = {name: rendered(draw(), "svg") for name, draw in FIGURES.items()}

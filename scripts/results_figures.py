@@ -34,6 +34,7 @@ WAYS = (
     ("soft central marks", SOFT, "#66a61e"),
     ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02"),
     ("soft learned marks", SOFT, "#c2185b"),
+    ("one soft learned mark", f"{SOFT[:-1]}1", "#7b1fa2"),
 )
 
 
@@ -55,7 +56,10 @@ COMPARED = (
         "distance-30-epochs",
         "ZINC",
         "MAE",
-        {"soft central marks": "distance-30-epochs-not-learned"},
+        {
+            "soft central marks": "distance-30-epochs-not-learned",
+            "one soft learned mark": "number-of-marks",
+        },
     ),
     Compared(
         "zinc",
@@ -90,11 +94,19 @@ COMPARED = (
 _BESIDE = {
     "whole graph": "above",
     "random marks": "right",
-    "central marks": "left",
+    "central marks": "lower left",
+    "soft central marks": "upper left",
     "learned marks": "above",
     "soft learned marks": "right",
+    "one soft learned mark": "below",
 }
-_SHIFTS = {"above": ((0, 5), "center"), "right": ((6, -3), "left"), "left": ((-6, -3), "right")}
+_SHIFTS = {
+    "above": ((0, 5), "center"),
+    "below": ((0, -14), "center"),
+    "right": ((6, -3), "left"),
+    "upper left": ((-6, 2), "right"),
+    "lower left": ((-6, -8), "right"),
+}
 NUMBERS = ("0", "1", "2", "4", "8", "all")
 # The ways whose number of marks varies: their names in cost.csv and in the names of runs, and their color.
 NUMBERED = (
@@ -128,7 +140,7 @@ def titled(records: list[Record], compared: Compared) -> str:
 def ways() -> Any:
     """One panel per dataset: the error of every seed, their mean and two standard errors."""
     records = read_records(RESULTS / "runs.csv")
-    figure = empty_figure(9.6, 2.9)
+    figure = empty_figure(9.6, 3.2)
     panels = figure.subplots(1, len(COMPARED), sharey=True)
     for panel, compared in zip(panels, COMPARED, strict=True):
         for place, (label, way, color) in enumerate(WAYS):
@@ -160,15 +172,16 @@ def cost() -> Any:
             found = errors(records, compared, label, way)
             if not found:
                 continue
-            timed = (label.removesuffix(" marks"), "0" if way == "baseline" else "2")
-            x = times[timed] / times["whole graph", "0"]
+            said = label.removesuffix("s").removesuffix(" mark")
+            number = "0" if way == "baseline" else way[-1]
+            x = times[said.removeprefix("one "), number] / times["whole graph", "0"]
             spread = stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
             panel.errorbar(x, mean(found), yerr=2 * spread, fmt="o", color=color, capsize=3, markersize=6)
             side = _BESIDE[label]
-            top = mean(found) + (2 * spread if side == "above" else 0.0)
+            top = mean(found) + {"above": 2, "below": -2}.get(side, 0) * spread
             shift, align = _SHIFTS[side]
             panel.annotate(
-                label.removesuffix(" marks"),
+                said,
                 (x, top),
                 shift,
                 textcoords="offset points",
@@ -201,8 +214,9 @@ def marks() -> Any:
             known = costs(column)
             keys = {"0": ("whole graph", "0"), "all": ("all", "all")}
             _line(panel, {n: known.get(keys.get(n, (label, n))) for n in NUMBERS}, color)
-        at = (1, errors_of["1"])
-        panels[0].annotate(label, at, (5, 4), textcoords="offset points", color=color, fontsize=8)
+        at = (NUMBERS.index("4"), errors_of["4"])
+        shift = (4, -10 if label == "central" else 4)
+        panels[0].annotate(label, at, shift, textcoords="offset points", color=color, fontsize=8)
     return figure
 
 

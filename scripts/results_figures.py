@@ -114,6 +114,12 @@ NUMBERED = (
     ("central", "centrality", "#1b9e77"),
     ("soft learned", "prior-sparsemap", "#c2185b"),
 )
+# At which number of marks the name of a line is, and where from there.
+_BESIDE_LINE = {
+    "random": ("4", (6, 4), "left"),
+    "central": ("4", (-5, -9), "right"),
+    "soft learned": ("1", (0, -12), "center"),
+}
 ESTIMATORS = (
     ("straight-through", "#d95f02"),
     ("simple", "#1b9e77"),
@@ -214,9 +220,9 @@ def marks() -> Any:
             known = costs(column)
             keys = {"0": ("whole graph", "0"), "all": ("all", "all")}
             _line(panel, {n: known.get(keys.get(n, (label, n))) for n in NUMBERS}, color)
-        at = (NUMBERS.index("4"), errors_of["4"])
-        shift = (4, -10 if label == "central" else 4)
-        panels[0].annotate(label, at, shift, textcoords="offset points", color=color, fontsize=8)
+        number, shift, side = _BESIDE_LINE[label]
+        at = (NUMBERS.index(number), errors_of[number])
+        panels[0].annotate(label, at, shift, textcoords="offset points", ha=side, color=color, fontsize=8)
     return figure
 
 

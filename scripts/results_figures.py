@@ -117,7 +117,7 @@ NUMBERED = (
 # At which number of marks the name of a line is, and where from there.
 _BESIDE_LINE = {
     "random": ("4", (6, 4), "left"),
-    "central": ("4", (-5, -9), "right"),
+    "central": ("4", (2, -16), "right"),
     "soft learned": ("1", (0, -12), "center"),
 }
 ESTIMATORS = (

@@ -93,10 +93,10 @@ COMPARED = (
 # of learned ones.
 _BESIDE = {
     "whole graph": "above",
-    "random marks": "right",
+    "random marks": "upper left",
     "central marks": "lower left",
-    "soft central marks": "upper left",
-    "learned marks": "above",
+    "soft central marks": "above",
+    "learned marks": "right",
     "soft learned marks": "right",
     "one soft learned mark": "below",
 }
@@ -197,7 +197,7 @@ def cost() -> Any:
             )
         _style(panel, titled(records, compared))
         panel.set_xlabel("time of a training step, whole graph = 1", fontsize=8)
-        panel.set_xlim(0.0, 5.8)
+        panel.set_xlim(0.6, 4.0)
         panel.margins(y=0.2)
     return figure
 

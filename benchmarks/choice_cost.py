@@ -1,7 +1,7 @@
 """What a number of marked views costs: training and prediction time per graph, and peak memory.
 
     python benchmarks/choice_cost.py                        # ZINC, the few-marks network, all ways to choose
-    python benchmarks/choice_cost.py --csv > results/cost.csv
+    python benchmarks/choice_cost.py --atomic distance --csv > results/cost.csv
 
 One batch of 128 graphs of ZINC without encodings. For the whole graph and T = 1, 2, 4, 8 and all marks beside
 it, random, central and learned, the latter two also soft: processor time of a training step and of a

@@ -6,7 +6,8 @@ Each RUN is the folder of a finished run that learns which vertices to choose; a
 any, two runs of 20 epochs are trained on ogbg-molesol. For the choices without noise on the validation split
 it prints
 
-- the share of chosen vertices that are on a cycle, and their mean degree, beside those of all vertices;
+- the share of chosen vertices that are on a cycle, and their mean degree, beside those of all vertices; if
+  the choice is soft, also with each vertex counted by its part;
 - kinds of vertices (first feature) that are chosen more, or less, often than they occur;
 - the agreement with the most central vertices, and between each two runs: the share of vertices of one choice
   that are in the other, beside what random choices would have.
@@ -33,13 +34,13 @@ from osan.training.evaluation import evaluating
 from osan.training.tasks import load_task
 
 
-def chosen(learner, graphs: FlatDataset, weigher=None) -> Tensor:  # type: ignore[no-untyped-def]
-    """Which vertices of all graphs are part of a subgraph, shape ``[vertices]``; by a weigher, if given."""
+def chosen(learner, graphs: FlatDataset, central: bool = False) -> Tensor:  # type: ignore[no-untyped-def]
+    """The largest part of each vertex in any subgraph, shape ``[vertices]``: as learned, or as central."""
     model: DataDrivenOSAN = learner.model
     own, found = model.upstream, []
-    model.upstream = own if weigher is None else weigher
+    model.upstream = CentralityWeigher(columns=model.policy.columns) if central else own
     with evaluating(learner, 1, None):
-        found = [model.explain(batch, 1).frequency.amax(1) > 0 for batch in FlatLoader(graphs, 200)]
+        found = [model.explain(batch, 1).frequency.amax(1) for batch in FlatLoader(graphs, 200)]
     model.upstream = own
     return torch.cat(found)
 
@@ -86,19 +87,24 @@ def compare(runs: list[Path]) -> None:
         learner, settings, _ = load_model(run)
         graphs = load_task(settings).val
         batch = next(iter(FlatLoader(graphs, len(graphs))))
-        choices[run] = marks = chosen(learner, graphs)
+        parts = chosen(learner, graphs)
+        choices[run] = marks = parts > 0
         cycle, degrees = on_cycle(batch), degree(batch.edge_index[1], batch.num_nodes)
         print(f"{settings.name}, seed {settings.seed}: {int(marks.sum())} of {len(marks)} vertices")
         print(
             f"  on a cycle {cycle[marks].double().mean():.2f} (all vertices {cycle.double().mean():.2f}), "
             f"degree {degrees[marks].mean():.2f} ({degrees.mean():.2f})"
         )
+        if bool((parts[marks] < 1).any()):
+            share = parts / parts.sum()
+            on, of = float(share @ cycle.to(share)), float(share @ degrees.to(share))
+            print(f"  by parts: on a cycle {on:.2f}, degree {of:.2f}")
         kind = batch.x.view(batch.num_nodes, -1)[:, 0].long()
         of_all = torch.bincount(kind).double() / len(kind)
         of_marks = torch.bincount(kind[marks], minlength=len(of_all)).double() / int(marks.sum())
         often = [i for i in of_all.argsort(descending=True).tolist() if of_all[i] > 0.01]
         print("  kinds: " + ", ".join(f"{i} {of_marks[i]:.2f} ({of_all[i]:.2f})" for i in often[:8]))
-        same, chance = overlap(marks, chosen(learner, graphs, CentralityWeigher()), batch.batch)
+        same, chance = overlap(marks, chosen(learner, graphs, central=True) > 0, batch.batch)
         print(f"  among the most central {same:.2f} (chance {chance:.2f})", flush=True)
     for one, other in combinations(choices, 2):
         same, chance = overlap(choices[one], choices[other], batch.batch)

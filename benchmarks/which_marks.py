@@ -32,9 +32,9 @@ from osan.training.tasks import load_task
 class Factor(nn.Module):
     """Centrality times a number: 0 gives random marks, -1 the least central ones."""
 
-    def __init__(self, factor: float) -> None:
+    def __init__(self, factor: float, columns: int) -> None:
         super().__init__()
-        self.factor, self.centrality = factor, CentralityWeigher()
+        self.factor, self.centrality = factor, CentralityWeigher(columns=columns)
 
     def forward(self, batch, so_far=None):  # type: ignore[no-untyped-def]
         return self.factor * self.centrality(batch)
@@ -77,10 +77,11 @@ def main() -> None:
     model = learner.model
     assert isinstance(model, DataDrivenOSAN), "the run must choose subgraphs"
     graphs, own = load_task(settings).val, model.upstream
+    columns = model.policy.columns
     ways: list[tuple[str, nn.Module | None, str]] = [
-        ("random marks", Factor(0.0), "gumbel"),
-        ("most central", Factor(1.0), "none"),
-        ("least central", Factor(-1.0), "none"),
+        ("random marks", Factor(0.0, columns), "gumbel"),
+        ("most central", Factor(1.0, columns), "none"),
+        ("least central", Factor(-1.0, columns), "none"),
     ]
     if model.learns and own is not None:
         ways = [("own choice", own, "none"), ("own choice, with noise", own, "gumbel"), *ways]

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from osan.cli.demo import tables
 from osan.cli.sweep import follow
 from osan.errors import OsanError
 from osan.experiments.demo import MOTIF, PAIRS
+from osan.report import Record, to_csv
 
 runner = CliRunner()
 
@@ -43,6 +45,19 @@ def test_what_a_sweep_would_run():
             f"exp/gin/random/delete-1-{what}/x3 seed {s}" for s in (0, 1) for what in ("vertex", "edge")
         ],
     }
+
+
+def test_a_sweep_leaves_out_runs_that_a_file_has(tmp_path):
+    known = Record("exp/gin/baseline", 1, 0, "accuracy", 0.5, 0.5, None, None, None, 1, 0, 1.0, 120, 0.1)
+    table, runs = tmp_path / "runs.csv", tmp_path / "runs"
+    table.write_text(to_csv([known, replace(known, name="exp/gin/other", seed=0)]))
+    words = ["sweep", "exp", "--only", "*/baseline", "--seeds", "0-2", "--runs", str(runs), "--dry-run"]
+    assert json.loads(run(*words, "--finished", table, "--json")) == {
+        "already": 1,
+        "missing": ["exp/gin/baseline seed 0", "exp/gin/baseline seed 2"],
+    }
+    with pytest.raises(OsanError, match=r"--finished: expected a CSV file of runs, got .*runs"):
+        run(*words, "--finished", runs)
 
 
 @pytest.mark.parametrize(("done", "word"), [(0, "were"), (1, "was"), (2, "were")])

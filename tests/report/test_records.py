@@ -24,6 +24,7 @@ from osan.report import (
     summarize,
     to_csv,
 )
+from osan.report.records import merged_records
 
 
 def test_records_survive_the_file(molesol, tmp_path):
@@ -42,6 +43,19 @@ def test_records_survive_the_file(molesol, tmp_path):
     path.write_text("name,seed\n")
     with pytest.raises(OsanError, match="expected the columns name, seed, repeat"):
         read_records(path)
+
+
+def test_several_sources_are_one_list(molesol, tmp_path):
+    """A CSV file of runs whose folders are gone, and the folder of runs that were done since."""
+    here = read_records(molesol)
+    gone = replace(here[0], name="exp/gin/baseline", value=0.5)
+    old = replace(here[1], value=here[1].value + 1)  # the same run, recorded before it was done again
+    path = tmp_path / "runs.csv"
+    path.write_text(to_csv([old, gone]))
+    assert merged_records([path, molesol]) == [gone, *here]
+    assert merged_records([molesol, path]) == [gone, here[0], old, *here[2:]]
+    words = ["runs", str(path), str(molesol), "--each", "--format", "csv"]
+    assert CliRunner().invoke(app, words).stdout == to_csv([gone, *here])
 
 
 def test_groups_and_tables_say_the_same(molesol):

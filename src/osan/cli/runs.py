@@ -24,9 +24,14 @@ _OPTIONAL = ("paper", "difference", "larger", "per-sample score", "selected on t
 
 
 def runs(
-    source: Annotated[
-        Path, typer.Argument(help="Folder of runs, or a CSV file written with --each --format csv.")
-    ] = RUNS,
+    sources: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="Folders of runs, or CSV files written with --each --format csv. Later ones replace equal "
+            "runs of earlier ones.",
+            show_default=str(RUNS),
+        ),
+    ] = None,
     under: Annotated[
         str, typer.Option(help="Only runs whose names begin with this, e.g. exp or zinc/gin.")
     ] = "",
@@ -59,7 +64,7 @@ def runs(
     from osan.experiments.catalog import matches
     from osan.report.formats import latex_table, markdown_table
     from osan.report.pictures import checked_suffix
-    from osan.report.records import group_records, read_records, to_csv
+    from osan.report.records import group_records, merged_records, to_csv
     from osan.report.runs import is_under
 
     suffix = "" if out is None else checked_suffix(out)  # before the work
@@ -69,7 +74,8 @@ def runs(
         raise OsanError("--columns: expected a text, Markdown or LaTeX table; JSON and CSV have all columns")
     if short and (as_json or format is Format.csv):
         raise OsanError("--short: expected a text, Markdown or LaTeX table; JSON and CSV have whole names")
-    everything = read_records(source, damaged=_warn)
+    sources = sources or [RUNS]
+    everything = merged_records(sources, damaged=_warn)
 
     def wanted(name: str) -> bool:
         return is_under(name, under) and matches(name, only)
@@ -79,7 +85,7 @@ def runs(
         whose = [f"begin with {under!r}"] if under else []
         whose += [f"match {only!r}"] if only else []
         named = f" whose names {' and '.join(whose)}" if whose else ""
-        raise OsanError(f"{source}: expected finished runs{named}, got none")
+        raise OsanError(f"{', '.join(map(str, sources))}: expected finished runs{named}, got none")
     with flag("against", "--against"):
         groups = [group for group in group_records(everything, against) if wanted(group.name)]
     if out is not None:

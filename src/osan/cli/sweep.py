@@ -41,6 +41,12 @@ def sweep(
     ray: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Ray cluster.")] = None,
     gpus: Annotated[float, typer.Option(help="With --ray: GPUs per run, also a fraction.")] = 0.0,
     runs: Runs = RUNS,
+    finished: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file of runs that are not done again (osan runs --each --format csv).",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the runs.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -53,6 +59,9 @@ def sweep(
     if max_hours is not None and max_hours <= 0:
         raise OsanError(f"--max-hours: expected a positive number, got {max_hours:g}")
     todo, done = _wanted(table, seeds, only, runs)
+    if finished is not None:
+        todo, recorded = _without(todo, finished)
+        done += recorded
     if dry_run:
         _show_plan(todo, done, as_json)
         return
@@ -98,6 +107,17 @@ def _wanted(table: str, seeds: str | None, only: str | None, runs: Path) -> tupl
     todo = missing_jobs(settings, range(max(own.values())), runs)
     todo = [job for job in todo if job.settings.seed < own[job.settings.name]]
     return todo, sum(own.values()) - len(todo)
+
+
+def _without(todo: list[Job], finished: Path) -> tuple[list[Job], int]:
+    """The jobs that a CSV file does not have, and the number of those that it has."""
+    from osan.report.records import read_records
+
+    if not finished.is_file():
+        raise OsanError(f"--finished: expected a CSV file of runs, got {finished}")
+    known = {(each.name, each.seed) for each in read_records(finished)}
+    left = [job for job in todo if (job.settings.name, job.settings.seed) not in known]
+    return left, len(todo) - len(left)
 
 
 def follow(events: Generator[Event], total: int, quiet: bool = False) -> list[Event]:

@@ -169,6 +169,19 @@ def read_records(path: str | Path, damaged: Callable[[Run], None] = lambda run: 
         raise OsanError(f"{path}, line {reader.line_num}: broken CSV ({error})") from error
 
 
+def merged_records(
+    paths: Sequence[str | Path], damaged: Callable[[Run], None] = lambda run: None
+) -> list[Record]:
+    """The records of several folders and CSV files, by name and seed; of equal runs the one that comes last.
+
+    A CSV file of earlier runs, whose folders are gone, is so continued with the folder of new ones.
+    """
+    if len(paths) == 1:
+        return read_records(paths[0], damaged)
+    found = {(each.name, each.seed): each for path in paths for each in read_records(path, damaged)}
+    return [found[key] for key in sorted(found)]
+
+
 def to_csv(rows: Sequence[Record] | Sequence[Group]) -> str:
     """Records or groups as CSV; missing figures are empty cells."""
     stream = io.StringIO()

@@ -29,7 +29,7 @@ MetricName = Literal[
 CENTRAL_WEIGHERS = ("centrality", "degree", "pagerank", "core")
 WEIGHERS = ("learned", "prior", *CENTRAL_WEIGHERS, "random")
 # Encodings by name, with their usual number of columns; see osan.data.encodings.
-ENCODINGS = {"cse": 16, "rwse": 16, "lap": 8}
+ENCODINGS = {"cse": 16, "rwse": 16, "lap": 8, "distance": 10}
 # Datasets that are generated; see osan.data.generated.tasks.
 GENERATED_NAMES = ("twisted-pairs", "csl-generated", "planted-motif")
 # The parts in each table, so that settings are read without importing them. A part that is missing here is

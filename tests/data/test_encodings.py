@@ -54,6 +54,22 @@ def test_closed_walks_are_the_diagonals_of_matrix_powers(seed):
 
 
 @pytest.mark.usefixtures("both_ways")
+@given(st.integers(0, 10**6), st.integers(1, 6))
+@settings(max_examples=20, deadline=None)
+def test_distances_are_those_of_networkx(seed, reach):
+    graphs = _graphs(seed, 6, 12)
+    batch = Batch.from_data_list(graphs)
+    expected = []
+    for graph in graphs:
+        known = nx.Graph(graph.edge_index.t().tolist())
+        known.add_nodes_from(range(graph.num_nodes))
+        for vertex in range(graph.num_nodes):
+            steps = list(nx.single_source_shortest_path_length(known, vertex).values())
+            expected.append([steps.count(step) for step in range(1, reach + 1)])
+    assert encode(batch.edge_index, batch.ptr, [f"distance:{reach}"]).tolist() == expected
+
+
+@pytest.mark.usefixtures("both_ways")
 def test_random_walks_are_those_of_pyg():
     graphs = _graphs(3, 20, 30)
     batch = Batch.from_data_list(graphs)

@@ -45,7 +45,8 @@ def train(
         typer.Option(help="gin (the default), gcn, pna, an architecture such as few-marks, or module:name."),
     ] = None,
     encodings: Annotated[
-        str | None, typer.Option(help="Structural encodings: cse, rwse, lap, or several as cse:16,lap:8.")
+        str | None,
+        typer.Option(help="Structural encodings: cse, rwse, lap, distance, or several as cse:16,lap:8."),
     ] = None,
     descriptors: Annotated[
         str | None, typer.Option(help="Your table: rdkit2d, morgan, or columns, as rdkit2d,morgan,pH.")

@@ -8,6 +8,7 @@ r"""Structural encodings: columns for each vertex that say where it lies in its 
 - ``lap:K``, Laplacian: the eigenvectors of the K smallest non-trivial eigenvalues of
   :math:`I - D^{-1/2} A D^{-1/2}` (Dwivedi et al. 2020), 0 where a graph has fewer. Their signs are arbitrary:
   training flips them at random (:func:`flip_signs`).
+- ``distance:K``: how many vertices are k steps away from v, for k = 1, ..., K.
 
 All graphs of a dataset are encoded together: small ones as dense matrices in blocks of equal size, larger
 ones by sparse products in blocks of columns. No graph of more than ``DENSE`` vertices becomes a dense matrix.
@@ -169,6 +170,28 @@ def _closed_walks(edge_index: Tensor, ptr: Tensor, steps: int, weight: Tensor | 
     return out
 
 
+def _distance(edge_index: Tensor, ptr: Tensor, reach: int) -> Tensor:
+    """How many vertices are 1, ..., ``reach`` steps away, ``[vertices, reach]``."""
+    out = torch.zeros(int(ptr[-1]), reach, dtype=torch.float64)
+    for vertices, matrix in _dense_blocks(edge_index, ptr, weight=None):
+        present = vertices >= 0
+        within = torch.eye(matrix.size(1), dtype=torch.float64).expand_as(matrix)
+        for step in range(reach):
+            further = (within + within @ matrix).clamp(max=1)
+            out[vertices[present], step] = (further - within).sum(2)[present]
+            within = further
+    for first, last, matrix in _sparse_matrices(edge_index, ptr, weight=None):
+        for start in range(0, last - first, DENSE):
+            end = min(start + DENSE, last - first)
+            within = np.zeros((last - first, end - start))
+            within[np.arange(start, end), np.arange(end - start)] = 1
+            for step in range(reach):
+                further = np.minimum(within + matrix @ within, 1)
+                out[first + start : first + end, step] = torch.from_numpy((further - within).sum(0))
+                within = further
+    return out
+
+
 def _laplacian(edge_index: Tensor, ptr: Tensor, size: int) -> Tensor:
     """The first non-trivial eigenvectors; self-loops are left out, as PyG does."""
     edge_index = edge_index[:, edge_index[0] != edge_index[1]]
@@ -234,4 +257,4 @@ def _sparse_matrices(
         yield first, last, scipy.sparse.csr_matrix((values, (source, target)), shape=shape)
 
 
-_ENCODINGS = {"cse": _cse, "rwse": _rwse, "lap": _laplacian}
+_ENCODINGS = {"cse": _cse, "rwse": _rwse, "lap": _laplacian, "distance": _distance}

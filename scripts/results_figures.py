@@ -26,15 +26,16 @@ ROOT = Path(__file__).parents[1]
 IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
 MARKS = "mark-1-vertex-distinct/x2"
 SOFT = f"prior-sparsemap/{MARKS}"
-# What is said of a way, the part of the name of its runs, and its color.
+# What is said of a way, the part of the name of its runs, its color, and where cost.csv has its time.
 WAYS = (
-    ("whole graph", "baseline", "#555555"),
-    ("random marks", f"random/{MARKS}", "#7570b3"),
-    ("central marks", f"centrality/{MARKS}", "#1b9e77"),
-    ("soft central marks", SOFT, "#66a61e"),
-    ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02"),
-    ("soft learned marks", SOFT, "#c2185b"),
-    ("one soft learned mark", f"{SOFT[:-1]}1", "#7b1fa2"),
+    ("whole graph", "baseline", "#555555", ("whole graph", "0")),
+    ("random marks", f"random/{MARKS}", "#7570b3", ("random", "2")),
+    ("central marks", f"centrality/{MARKS}", "#1b9e77", ("central", "2")),
+    ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02", ("learned", "2")),
+    ("soft central marks", SOFT, "#66a61e", ("soft central", "2")),
+    ("soft learned marks", SOFT, "#c2185b", ("soft learned", "2")),
+    ("one mark, shared by all", "sparsemap/mark-1-vertex/x1", "#7b1fa2", ("soft learned", "1")),
+    ("no marks, distances", "baseline", "#000000", ("whole graph", "0")),
 )
 
 
@@ -58,7 +59,7 @@ COMPARED = (
         "MAE",
         {
             "soft central marks": "distance-30-epochs-not-learned",
-            "one soft learned mark": "number-of-marks",
+            "no marks, distances": "distance-encoding-30-epochs",
         },
     ),
     Compared(
@@ -66,7 +67,11 @@ COMPARED = (
         "distance",
         "ZINC, encodings",
         "MAE",
-        {"whole graph": "", "soft central marks": "distance-not-learned"},
+        {
+            "whole graph": "",
+            "soft central marks": "distance-not-learned",
+            "no marks, distances": "cse-and-distance-encoding",
+        },
     ),
     Compared(
         "lipophilicity.csv.gz",
@@ -76,6 +81,7 @@ COMPARED = (
         {
             "soft learned marks": "distance-40-epochs-sharp",
             "soft central marks": "distance-40-epochs-sharp-not-learned",
+            "no marks, distances": "distance-encoding-40-epochs",
         },
     ),
     Compared(
@@ -86,6 +92,7 @@ COMPARED = (
         {
             "soft learned marks": "r2-distance-30-epochs-sharp",
             "soft central marks": "r2-distance-30-epochs-sharp-not-learned",
+            "no marks, distances": "r2-distance-encoding-30-epochs",
         },
     ),
 )
@@ -98,7 +105,8 @@ _BESIDE = {
     "soft central marks": "above",
     "learned marks": "right",
     "soft learned marks": "right",
-    "one soft learned mark": "below",
+    "one mark, shared by all": "below",
+    "no marks, distances": "below",
 }
 _SHIFTS = {
     "above": ((0, 5), "center"),
@@ -138,7 +146,7 @@ def errors(records: list[Record], compared: Compared, label: str, way: str) -> l
 
 def titled(records: list[Record], compared: Compared) -> str:
     """The title of a panel, with the number of seeds."""
-    counts = {len(errors(records, compared, label, way)) for label, way, _ in WAYS} - {0}
+    counts = {len(errors(records, compared, label, way)) for label, way, *_ in WAYS} - {0}
     seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
     return f"{compared.title}\n{compared.metric} ({seeds} seed{'' if seeds == '1' else 's'})"
 
@@ -149,7 +157,7 @@ def ways() -> Any:
     figure = empty_figure(9.6, 3.2)
     panels = figure.subplots(1, len(COMPARED), sharey=True)
     for panel, compared in zip(panels, COMPARED, strict=True):
-        for place, (label, way, color) in enumerate(WAYS):
+        for place, (label, way, color, _) in enumerate(WAYS):
             found = errors(records, compared, label, way)
             if not found:
                 continue
@@ -174,20 +182,18 @@ def cost() -> Any:
     figure = empty_figure(8.0, 5.2)
     panels = figure.subplots(2, 2).flat
     for panel, compared in zip(panels, COMPARED, strict=True):
-        for label, way, color in WAYS:
+        for label, way, color, timed in WAYS:
             found = errors(records, compared, label, way)
             if not found:
                 continue
-            said = label.removesuffix("s").removesuffix(" mark")
-            number = "0" if way == "baseline" else way[-1]
-            x = times[said.removeprefix("one "), number] / times["whole graph", "0"]
+            x = times[timed] / times["whole graph", "0"]
             spread = stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
             panel.errorbar(x, mean(found), yerr=2 * spread, fmt="o", color=color, capsize=3, markersize=6)
             side = _BESIDE[label]
             top = mean(found) + {"above": 2, "below": -2}.get(side, 0) * spread
             shift, align = _SHIFTS[side]
             panel.annotate(
-                said,
+                label.removesuffix(" marks"),
                 (x, top),
                 shift,
                 textcoords="offset points",

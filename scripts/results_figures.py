@@ -34,8 +34,8 @@ WAYS = (
     ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02", ("learned", "2")),
     ("soft central marks", SOFT, "#66a61e", ("soft central", "2")),
     ("soft learned marks", SOFT, "#c2185b", ("soft learned", "2")),
-    ("one mark, shared by all", "sparsemap/mark-1-vertex/x1", "#7b1fa2", ("soft learned", "1")),
-    ("no marks, distances", "baseline", "#000000", ("whole graph", "0")),
+    ("mark shared by all", "sparsemap/mark-1-vertex/x1", "#7b1fa2", ("soft learned", "1")),
+    ("distance encoding", "baseline", "#000000", ("whole graph", "0")),
 )
 
 
@@ -59,7 +59,7 @@ COMPARED = (
         "MAE",
         {
             "soft central marks": "distance-30-epochs-not-learned",
-            "no marks, distances": "distance-encoding-30-epochs",
+            "distance encoding": "distance-encoding-30-epochs",
         },
     ),
     Compared(
@@ -70,7 +70,7 @@ COMPARED = (
         {
             "whole graph": "",
             "soft central marks": "distance-not-learned",
-            "no marks, distances": "cse-and-distance-encoding",
+            "distance encoding": "cse-and-distance-encoding",
         },
     ),
     Compared(
@@ -81,7 +81,7 @@ COMPARED = (
         {
             "soft learned marks": "distance-40-epochs-sharp",
             "soft central marks": "distance-40-epochs-sharp-not-learned",
-            "no marks, distances": "distance-encoding-40-epochs",
+            "distance encoding": "distance-encoding-40-epochs",
         },
     ),
     Compared(
@@ -92,26 +92,27 @@ COMPARED = (
         {
             "soft learned marks": "r2-distance-30-epochs-sharp",
             "soft central marks": "r2-distance-30-epochs-sharp-not-learned",
-            "no marks, distances": "r2-distance-encoding-30-epochs",
+            "distance encoding": "r2-distance-encoding-30-epochs",
         },
     ),
 )
 # Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
 # of learned ones.
 _BESIDE = {
-    "whole graph": "above",
+    "whole graph": "right",
     "random marks": "upper left",
     "central marks": "lower left",
     "soft central marks": "above",
     "learned marks": "right",
     "soft learned marks": "right",
-    "one mark, shared by all": "below",
-    "no marks, distances": "below",
+    "mark shared by all": "below",
+    "distance encoding": "left",
 }
 _SHIFTS = {
     "above": ((0, 5), "center"),
     "below": ((0, -14), "center"),
     "right": ((6, -3), "left"),
+    "left": ((-6, -8), "right"),
     "upper left": ((-6, 2), "right"),
     "lower left": ((-6, -8), "right"),
 }
@@ -193,7 +194,7 @@ def cost() -> Any:
             top = mean(found) + {"above": 2, "below": -2}.get(side, 0) * spread
             shift, align = _SHIFTS[side]
             panel.annotate(
-                label.removesuffix(" marks"),
+                label.removesuffix(" marks").replace("distance ", "distance\n"),
                 (x, top),
                 shift,
                 textcoords="offset points",
@@ -203,7 +204,7 @@ def cost() -> Any:
             )
         _style(panel, titled(records, compared))
         panel.set_xlabel("time of a training step, whole graph = 1", fontsize=8)
-        panel.set_xlim(0.6, 4.0)
+        panel.set_xlim(0.2, 4.0)
         panel.margins(y=0.2)
     return figure
 

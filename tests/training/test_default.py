@@ -40,7 +40,7 @@ def test_the_rule_by_the_number_of_graphs(tmp_path):
     assert [each.batch_size for each in sizes] == [32, 32, 64, 64]
     assert default_settings("mols.csv", 20_000).data.descriptors == ["rdkit2d", "morgan:1024"]
     for plain in (default_settings("mols.csv", 20_001), default_settings("graphs.pt", 500)):
-        assert (plain.data.descriptors, plain.data.encodings) == ([], ["cse:16"])
+        assert (plain.data.descriptors, plain.data.encodings) == ([], ["cse:16", "distance:10"])
     # A table is counted; blank lines and the header are no rows.
     table = tmp_path / "mols.csv"
     for rows, epochs in ((299, 100), (300, 50)):

@@ -183,12 +183,12 @@ def _distance(edge_index: Tensor, ptr: Tensor, reach: int) -> Tensor:
     for first, last, matrix in _sparse_matrices(edge_index, ptr, weight=None):
         for start in range(0, last - first, DENSE):
             end = min(start + DENSE, last - first)
-            within = np.zeros((last - first, end - start))
-            within[np.arange(start, end), np.arange(end - start)] = 1
+            near = np.zeros((last - first, end - start))
+            near[np.arange(start, end), np.arange(end - start)] = 1
             for step in range(reach):
-                further = np.minimum(within + matrix @ within, 1)
-                out[first + start : first + end, step] = torch.from_numpy((further - within).sum(0))
-                within = further
+                wider = np.minimum(near + matrix @ near, 1)
+                out[first + start : first + end, step] = torch.from_numpy((wider - near).sum(0))
+                near = wider
     return out
 
 

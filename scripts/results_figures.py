@@ -3,7 +3,7 @@
     python scripts/results_figures.py           # writes docs/images/{ways,cost,marks,kappa}.svg
     python scripts/results_figures.py --check   # exit code 1 if one of them is not what the files say
 
-``ways`` shows the test error of every way to choose, ``cost`` the same over the time of training, ``marks``
+``ways`` shows the test score of every way to choose, ``cost`` the same over the time of training, ``marks``
 error, time and memory over the number of marks, ``kappa`` how settled the choice of each estimator is after
 every epoch.
 """
@@ -25,7 +25,7 @@ from osan.report.records import Record, read_records
 ROOT = Path(__file__).parents[1]
 IMAGES, RESULTS = ROOT / "docs" / "images", ROOT / "results"
 MARKS = "mark-1-vertex-distinct/x2"
-SOFT = f"prior-sparsemap/{MARKS}"
+SOFT, SOFT_CENTRAL = f"prior-sparsemap/{MARKS}", f"centrality-sparsemap/{MARKS}"
 # What is said of a way, the part of the name of its runs, its color, and where cost.csv has its time.
 WAYS = (
     ("whole graph", "baseline", "#555555", ("whole graph", "0")),
@@ -46,7 +46,7 @@ class Compared(NamedTuple):
     name: str  # the end of the names of its runs
     title: str
     metric: str
-    own: dict[str, str]  # the same of ways whose runs have another name
+    own: dict[str, str]  # all that follows the network in the names of runs, where it is something else
 
 
 # Sharp marks have settings of their own, chosen on the validation split. Soft central marks are those of runs
@@ -58,8 +58,8 @@ COMPARED = (
         "ZINC",
         "MAE",
         {
-            "soft central marks": "distance-30-epochs-not-learned",
-            "distance encoding": "distance-encoding-30-epochs",
+            "soft central marks": f"{SOFT}/distance-30-epochs-not-learned",
+            "distance encoding": "baseline/distance-encoding-30-epochs",
         },
     ),
     Compared(
@@ -68,9 +68,9 @@ COMPARED = (
         "ZINC, encodings",
         "MAE",
         {
-            "whole graph": "",
-            "soft central marks": "distance-not-learned",
-            "distance encoding": "cse-and-distance-encoding",
+            "whole graph": "baseline",
+            "soft central marks": f"{SOFT}/distance-not-learned",
+            "distance encoding": "baseline/cse-and-distance-encoding",
         },
     ),
     Compared(
@@ -79,9 +79,9 @@ COMPARED = (
         "Lipophilicity",
         "MAE",
         {
-            "soft learned marks": "distance-40-epochs-sharp",
-            "soft central marks": "distance-40-epochs-sharp-not-learned",
-            "distance encoding": "distance-encoding-40-epochs",
+            "soft learned marks": f"{SOFT}/distance-40-epochs-sharp",
+            "soft central marks": f"{SOFT}/distance-40-epochs-sharp-not-learned",
+            "distance encoding": "baseline/distance-encoding-40-epochs",
         },
     ),
     Compared(
@@ -90,16 +90,43 @@ COMPARED = (
         "QM9, extent",
         "MAE in bohr²",
         {
-            "soft learned marks": "r2-distance-30-epochs-sharp",
-            "soft central marks": "r2-distance-30-epochs-sharp-not-learned",
-            "distance encoding": "r2-distance-encoding-30-epochs",
+            "soft learned marks": f"{SOFT}/r2-distance-30-epochs-sharp",
+            "soft central marks": f"{SOFT}/r2-distance-30-epochs-sharp-not-learned",
+            "distance encoding": "baseline/r2-distance-encoding-30-epochs",
         },
+    ),
+    Compared(
+        "ogbg-molesol",
+        "distance-40-epochs-sharp",
+        "ogbg-molesol",
+        "RMSE",
+        {
+            "soft central marks": f"{SOFT_CENTRAL}/distance-40-epochs-sharp",
+            "distance encoding": "baseline/distance-encoding-40-epochs",
+        },
+    ),
+    Compared(
+        "ogbg-molbace",
+        "distance-40-epochs-sharp",
+        "ogbg-molbace",
+        "ROC-AUC, larger is better",
+        {
+            "soft central marks": f"{SOFT_CENTRAL}/distance-40-epochs-sharp",
+            "distance encoding": "baseline/distance-encoding-40-epochs",
+        },
+    ),
+    Compared(
+        "proteins",
+        "distance-30-epochs",
+        "PROTEINS, encodings",
+        "ROC-AUC, larger is better",
+        {"distance encoding": "baseline/cse-and-distance-encoding-30-epochs"},
     ),
 )
 # Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
 # of learned ones.
 _BESIDE = {
-    "whole graph": "right",
+    "whole graph": "below",
     "random marks": "upper left",
     "central marks": "lower left",
     "soft central marks": "above",
@@ -138,9 +165,8 @@ ESTIMATORS = (
 
 
 def errors(records: list[Record], compared: Compared, label: str, way: str) -> list[float]:
-    """The test errors of the runs of a way, in a single pass."""
-    parts = (compared.dataset, "few-marks", way, compared.own.get(label, compared.name))
-    wanted = "/".join(part for part in parts if part)
+    """The test scores of the runs of a way, in a single pass."""
+    wanted = f"{compared.dataset}/few-marks/" + compared.own.get(label, f"{way}/{compared.name}")
     found = [record for record in records if record.name == wanted]
     return [record.value if record.separate is None else record.separate for record in found]
 
@@ -153,11 +179,13 @@ def titled(records: list[Record], compared: Compared) -> str:
 
 
 def ways() -> Any:
-    """One panel per dataset: the error of every seed, their mean and two standard errors."""
+    """One panel per dataset: the score of every seed, their mean and two standard errors."""
     records = read_records(RESULTS / "runs.csv")
-    figure = empty_figure(9.6, 3.2)
-    panels = figure.subplots(1, len(COMPARED), sharey=True)
-    for panel, compared in zip(panels, COMPARED, strict=True):
+    figure = empty_figure(9.6, 6.2)
+    rows = figure.subplots(2, 4, sharey=True)
+    for panel in rows.flat[len(COMPARED) :]:
+        panel.set_axis_off()
+    for panel, compared in zip(rows.flat, COMPARED, strict=False):
         for place, (label, way, color, _) in enumerate(WAYS):
             found = errors(records, compared, label, way)
             if not found:
@@ -171,18 +199,17 @@ def ways() -> Any:
             )
         _style(panel, titled(records, compared))
         panel.margins(x=0.18)
-    panels[0].set_yticks([-place for place in range(len(WAYS))], [way for way, *_ in WAYS])
-    panels[0].set_ylim(0.5 - len(WAYS), 0.5)
+    rows[0, 0].set_yticks([-place for place in range(len(WAYS))], [way for way, *_ in WAYS])
+    rows[0, 0].set_ylim(0.5 - len(WAYS), 0.5)
     return figure
 
 
 def cost() -> Any:
-    """One panel per dataset: error over the time of a training step, as multiples of the whole graph's."""
+    """The first four datasets: error over the time of a training step, as multiples of the whole graph's."""
     times = costs("training_ms")
     records = read_records(RESULTS / "runs.csv")
     figure = empty_figure(8.0, 5.2)
-    panels = figure.subplots(2, 2).flat
-    for panel, compared in zip(panels, COMPARED, strict=True):
+    for panel, compared in zip(figure.subplots(2, 2).flat, COMPARED[:4], strict=True):
         for label, way, color, timed in WAYS:
             found = errors(records, compared, label, way)
             if not found:

@@ -109,7 +109,7 @@ COMPARED = (
         "ogbg-molbace",
         "distance-40-epochs-sharp",
         "ogbg-molbace",
-        "ROC-AUC, larger is better",
+        "ROC-AUC ↑",
         {
             "soft central marks": f"{SOFT_CENTRAL}/distance-40-epochs-sharp",
             "distance encoding": "baseline/distance-encoding-40-epochs",
@@ -119,7 +119,7 @@ COMPARED = (
         "proteins",
         "distance-30-epochs",
         "PROTEINS, encodings",
-        "ROC-AUC, larger is better",
+        "ROC-AUC ↑",
         {"distance encoding": "baseline/cse-and-distance-encoding-30-epochs"},
     ),
 )

@@ -1,9 +1,10 @@
-"""Draw the four figures of docs/results.md from the CSV files in results/.
+"""Draw the five figures of docs/results.md from the CSV files in results/.
 
-    python scripts/results_figures.py           # writes docs/images/{ways,cost,marks,kappa}.svg
+    python scripts/results_figures.py           # writes docs/images/{alone,ways,cost,marks,kappa}.svg
     python scripts/results_figures.py --check   # exit code 1 if one of them is not what the files say
 
-``ways`` shows the test score of every way to choose, ``cost`` the same over the time of training, ``marks``
+``alone`` shows the test error of networks that see a few chosen vertices and nothing else, ``ways`` that of
+every way to choose marks beside the whole graph, ``cost`` the same over the time of training, ``marks``
 error, time and memory over the number of marks, ``kappa`` how settled the choice of each estimator is after
 every epoch.
 """
@@ -123,6 +124,19 @@ COMPARED = (
         {"distance encoding": "baseline/cse-and-distance-encoding-30-epochs"},
     ),
 )
+# Networks that see the chosen vertices and nothing else: datasets with their number, and ways to choose.
+SEEN = (
+    (Compared("lipophilicity.csv.gz", "baseline/distance-40-epochs", "Lipophilicity", "MAE", {}), "8"),
+    (Compared("zinc", "baseline/distance-30-epochs", "ZINC", "MAE", {}), "8"),
+    (Compared("ogbg-molesol", "baseline/distance-40-epochs-sharp", "ogbg-molesol", "RMSE", {}), "4"),
+)
+ALONE = (
+    ("whole graph", "baseline", "#555555"),
+    ("random atoms", "random", "#7570b3"),
+    ("central atoms", "centrality", "#1b9e77"),
+    ("untrained choice", "straight-through -not-learned", "#b8860b"),
+    ("learned choice", "straight-through", "#d95f02"),
+)
 # Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
 # of learned ones.
 _BESIDE = {
@@ -190,18 +204,69 @@ def ways() -> Any:
             found = errors(records, compared, label, way)
             if not found:
                 continue
-            spread = 2 * stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
-            panel.errorbar(mean(found), -place, xerr=spread, fmt="o", color=color, capsize=3, markersize=6)
-            panel.plot(found, [-place - 0.22] * len(found), "|", color=color, markersize=7, alpha=0.7)
-            said = f"{mean(found):#.3g}"
-            panel.annotate(
-                said, (mean(found), -place), (0, 6), textcoords="offset points", ha="center", fontsize=7
-            )
+            _row(panel, place, found, color)
         _style(panel, titled(records, compared))
         panel.margins(x=0.18)
     rows[0, 0].set_yticks([-place for place in range(len(WAYS))], [way for way, *_ in WAYS])
     rows[0, 0].set_ylim(0.5 - len(WAYS), 0.5)
     return figure
+
+
+def _row(panel: Any, place: int, found: list[float], color: str) -> None:
+    """The mean with two standard errors, and every seed below."""
+    spread = 2 * stdev(found) / len(found) ** 0.5 if len(found) > 1 else 0.0
+    panel.errorbar(mean(found), -place, xerr=spread, fmt="o", color=color, capsize=3, markersize=6)
+    panel.plot(found, [-place - 0.22] * len(found), "|", color=color, markersize=7, alpha=0.7)
+    said = f"{mean(found):#.3g}"
+    panel.annotate(said, (mean(found), -place), (0, 6), textcoords="offset points", ha="center", fontsize=7)
+
+
+def alone() -> Any:
+    """Three datasets: the error of networks that see a few vertices; on one, over their number."""
+    records = read_records(RESULTS / "runs.csv")
+    figure = empty_figure(9.6, 5.6)
+    panels = figure.subplots(2, 2).flat
+    for panel, (compared, number) in zip(panels, SEEN, strict=False):
+        found = {label: _seen(records, compared, way, number) for label, way, _ in ALONE}
+        for place, (label, _, color) in enumerate(ALONE):
+            if found[label]:
+                _row(panel, place, found[label], color)
+        counts = {len(each) for each in found.values()} - {0}
+        seeds = " to ".join(map(str, sorted({min(counts), max(counts)})))
+        _style(panel, f"{compared.title}: {number} atoms are seen\n{compared.metric} ({seeds} seeds)")
+        panel.margins(x=0.15)
+        panel.set_yticks([-place for place in range(len(ALONE))], [label for label, *_ in ALONE])
+        panel.set_ylim(0.5 - len(ALONE), 0.5)
+    last, (compared, _) = panels[3], SEEN[0]
+    numbers = ("4", "8", "16", "all")
+    for label, way, color in ALONE[1:]:
+        scores = [_seen(records, compared, way, n, 3) for n in numbers[:3]]
+        scores.append(_seen(records, compared, "baseline", "", 3))
+        _line(last, {n: mean(each) if each else None for n, each in zip(numbers, scores, strict=True)}, color)
+        if all(scores):
+            last.annotate(
+                label, (0, mean(scores[0])), (0, 6), textcoords="offset points", color=color, fontsize=8
+            )
+    last.set_xticks(range(len(numbers)), numbers)
+    last.set_xlabel("atoms that are seen, of 27 on average", fontsize=8)
+    _style(last, f"{compared.title}\n{compared.metric} (3 seeds)")
+    last.set_xticks(range(len(numbers)), numbers)
+    return figure
+
+
+def _seen(
+    records: list[Record], compared: Compared, way: str, number: str, seeds: int | None = None
+) -> list[float]:
+    """The test errors of a way to choose what is seen, of the first seeds; those of the whole graph too."""
+    method, _, learned = way.partition(" ")
+    policy = f"{method}/select-{number}-vertices/x1/alone{learned}"
+    name = compared.name if method == "baseline" else policy
+    found = [record for record in records if record.name == f"{compared.dataset}/few-marks/{name}"]
+    return [
+        record.value if record.separate is None else record.separate
+        for record in found
+        if seeds is None or record.seed < seeds
+    ]
 
 
 def cost() -> Any:
@@ -309,7 +374,13 @@ def _style(panel: Any, title: str) -> None:
     panel.spines[["top", "right"]].set_visible(False)
 
 
-FIGURES: dict[str, Callable[[], Any]] = {"ways": ways, "cost": cost, "marks": marks, "kappa": kappa}
+FIGURES: dict[str, Callable[[], Any]] = {
+    "alone": alone,
+    "ways": ways,
+    "cost": cost,
+    "marks": marks,
+    "kappa": kappa,
+}
 
 if __name__ == "__main__":
     made = {name: rendered(draw(), "svg") for name, draw in FIGURES.items()}

@@ -24,7 +24,8 @@ def list_recipes(
     context: typer.Context,
     table: Annotated[str, typer.Option(help="Only recipes of this table, e.g. t_mol or 1a.")] = "all",
     only: Annotated[
-        str | None, typer.Option(help="Only recipes whose key matches, e.g. '*imle*,*/baseline'.")
+        str | None,
+        typer.Option(help="Only recipes whose key matches or contains this, e.g. '*/baseline,imle'."),
     ] = None,
     format: Formats = Format.text,
     as_json: Json = False,

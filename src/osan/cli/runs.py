@@ -36,7 +36,8 @@ def runs(
         str, typer.Option(help="Only runs whose names begin with this, e.g. exp or zinc/gin.")
     ] = "",
     only: Annotated[
-        str | None, typer.Option(help="Only runs whose names match, e.g. '*imle*,*/baseline'.")
+        str | None,
+        typer.Option(help="Only runs whose name matches or contains this, e.g. '*/baseline,imle'."),
     ] = None,
     each: Annotated[
         bool, typer.Option("--each", help="One line per run instead of one per setting.")

@@ -27,7 +27,8 @@ def sweep(
         str | None, typer.Option(help="Seeds, e.g. 0-4 or 0,3,7 (default: as many as the paper or the plan).")
     ] = None,
     only: Annotated[
-        str | None, typer.Option(help="Only runs whose name matches, e.g. '*imle*,*/baseline'.")
+        str | None,
+        typer.Option(help="Only runs whose name matches or contains this, e.g. '*/baseline,imle'."),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of parallel runs (default: one per processor).")

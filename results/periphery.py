@@ -1,4 +1,4 @@
-"""The opposite of central marks: the weigher of some runs of choice.toml, which need this file beside them."""
+"""The opposite of central: the weigher of some runs of choice.toml, which need this file beside them."""
 
 from __future__ import annotations
 

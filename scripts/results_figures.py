@@ -134,7 +134,9 @@ ALONE = (
     ("whole graph", "baseline", "#555555"),
     ("random atoms", "random", "#7570b3"),
     ("central atoms", "centrality", "#1b9e77"),
-    ("untrained choice", "straight-through -not-learned", "#b8860b"),
+    ("PageRank", "pagerank", "#66a61e"),
+    ("outer atoms", "centrality -periphery", "#a6761d"),
+    ("untrained choice", "straight-through -not-learned", "#999999"),
     ("learned choice", "straight-through", "#d95f02"),
 )
 # Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
@@ -239,7 +241,7 @@ def alone() -> Any:
         panel.set_ylim(0.5 - len(ALONE), 0.5)
     last, (compared, _) = panels[3], SEEN[0]
     numbers = ("4", "8", "16", "all")
-    for label, way, color in ALONE[1:]:
+    for label, way, color in (ALONE[1], ALONE[-1]):
         scores = [_seen(records, compared, way, n, 3) for n in numbers[:3]]
         scores.append(_seen(records, compared, "baseline", "", 3))
         _line(last, {n: mean(each) if each else None for n, each in zip(numbers, scores, strict=True)}, color)

@@ -47,4 +47,4 @@ if __name__ == "__main__":
                 temporary.write_text(after, encoding="utf-8")
     if "--check" in sys.argv:
         sys.exit(stale)
-    printed(f"runs results/runs.csv --under ogbg-molesol --out {shlex.quote(str(PICTURE))}")
+    printed(f"runs results/runs.csv --under ogbg-molesol/gin --out {shlex.quote(str(PICTURE))}")

@@ -6,7 +6,8 @@ Each RUN is the folder of a finished run that marks single vertices; all have th
 the seed. In the picture, the first molecules of the test split have their marked atoms in orange, the darker
 the more runs mark them. The table counts marked atoms with their neighbors over the first 200 molecules and
 all runs, beside the share that they have among all atoms. Parts of soft marks count as parts, and the scale
-of the picture ends at the largest.
+of the picture ends at the largest. A second table has the share of the atoms of functional groups that are
+chosen.
 """
 
 from __future__ import annotations
@@ -27,6 +28,16 @@ from osan.report.molecule import to_rdkit
 from osan.report.palette import shade
 
 GRAPHS, DRAWN, COLUMNS, PANEL = 200, 6, 3, (300, 190)
+GROUPS = {
+    "tetrazole": "[#6]1~[#7]~[#7]~[#7]~[#7]1",
+    "carboxylic acid": "[CX3](=O)[OX2H1,OX1-]",
+    "sulfonyl": "S(=O)(=O)",
+    "aliphatic amine": "[NX3;!$(N-a);!$(N-C=[O,S,N]);!$(N-S=O);!$(N-[N,O])]",
+    "amide": "[CX3](=O)[NX3]",
+    "halogen": "[F,Cl,Br,I]",
+    "benzene ring": "c1ccccc1",
+    "any atom": "*",
+}
 
 
 def marked(found: list[Effects], place: int) -> dict[int, float]:
@@ -92,8 +103,26 @@ def table(found: list[Effects], most: int = 8) -> str:
     return markdown_table(["atom and neighbors", "of marks", "of atoms", "molecules"], rows)
 
 
+def groups(found: list[Effects]) -> str:
+    """How many atoms of each functional group are chosen, over all runs."""
+    molecules, atoms = Counter[str](), Counter[str]()
+    chosen: dict[str, float] = defaultdict(float)
+    patterns = {name: Chem.MolFromSmarts(text) for name, text in GROUPS.items()}
+    for place, one in enumerate(found[0].looked):
+        molecule, counts = to_rdkit(one.graph), marked(found, place)
+        for name, query in patterns.items():
+            part = {v for match in molecule.GetSubstructMatches(query) for v in match}
+            molecules[name] += bool(part)
+            atoms[name] += len(part) * len(found)
+            chosen[name] += sum(counts.get(v, 0) for v in part)
+    rows = [
+        [name, f"{chosen[name] / atoms[name]:.0%}", str(molecules[name])] for name in GROUPS if atoms[name]
+    ]
+    return markdown_table(["group", "of its atoms chosen", "molecules"], rows)
+
+
 def main() -> None:
-    """Draw the picture and print the table."""
+    """Draw the picture and print the tables."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -106,6 +135,8 @@ def main() -> None:
         parser.error("the runs have different test splits: give data.split a column instead of 'random'")
     write_bytes(given.out, picture(found).encode())
     print(table(found))
+    print()
+    print(groups(found))
 
 
 if __name__ == "__main__":

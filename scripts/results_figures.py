@@ -241,15 +241,15 @@ def alone() -> Any:
         panel.set_ylim(0.5 - len(ALONE), 0.5)
     last, (compared, _) = panels[3], SEEN[0]
     numbers = ("4", "8", "16", "all")
-    for label, way, color in (ALONE[1], ALONE[-1]):
+    for (label, way, color), shift in zip((ALONE[1], ALONE[4], ALONE[-1]), (6, -14, 6), strict=True):
         scores = [_seen(records, compared, way, n, 3) for n in numbers[:3]]
         scores.append(_seen(records, compared, "baseline", "", 3))
         _line(last, {n: mean(each) if each else None for n, each in zip(numbers, scores, strict=True)}, color)
         if all(scores):
             last.annotate(
-                label, (0, mean(scores[0])), (0, 6), textcoords="offset points", color=color, fontsize=8
+                label, (0, mean(scores[0])), (0, shift), textcoords="offset points", color=color, fontsize=8
             )
-    last.set_xticks(range(len(numbers)), numbers)
+    last.margins(y=0.15)
     last.set_xlabel("atoms that are seen, of 27 on average", fontsize=8)
     _style(last, f"{compared.title}\n{compared.metric} (3 seeds)")
     last.set_xticks(range(len(numbers)), numbers)

@@ -9,8 +9,8 @@ it prints
 - the share of chosen vertices that are on a cycle, and their mean degree, beside those of all vertices; if
   the choice is soft, also with each vertex counted by its part;
 - kinds of vertices (first feature) that are chosen more, or less, often than they occur;
-- the agreement with the most central vertices, and between each two runs: the share of vertices of one choice
-  that are in the other, beside what random choices would have.
+- the agreement with the most and the least central vertices, and between each two runs: the share of vertices
+  of one choice that are in the other, beside what random choices would have.
 """
 
 from __future__ import annotations
@@ -34,11 +34,20 @@ from osan.training.evaluation import evaluating
 from osan.training.tasks import load_task
 
 
-def chosen(learner, graphs: FlatDataset, central: bool = False) -> Tensor:  # type: ignore[no-untyped-def]
-    """The largest part of each vertex in any subgraph, shape ``[vertices]``: as learned, or as central."""
+class Outer(CentralityWeigher):
+    """The less central, the larger the weight."""
+
+    def forward(self, batch: Data, so_far: Tensor | None = None) -> Tensor:
+        return -super().forward(batch, so_far)
+
+
+def chosen(  # type: ignore[no-untyped-def]
+    learner, graphs: FlatDataset, weigher: type[CentralityWeigher] | None = None
+) -> Tensor:
+    """The largest part of each vertex in any subgraph, shape ``[vertices]``: as learned, or by a rule."""
     model: DataDrivenOSAN = learner.model
     own, found = model.upstream, []
-    model.upstream = CentralityWeigher(columns=model.policy.columns) if central else own
+    model.upstream = own if weigher is None else weigher(columns=model.policy.columns)
     with evaluating(learner, 1, None):
         found = [model.explain(batch, 1).frequency.amax(1) for batch in FlatLoader(graphs, 200)]
     model.upstream = own
@@ -104,8 +113,12 @@ def compare(runs: list[Path]) -> None:
         of_marks = torch.bincount(kind[marks], minlength=len(of_all)).double() / int(marks.sum())
         often = [i for i in of_all.argsort(descending=True).tolist() if of_all[i] > 0.01]
         print("  kinds: " + ", ".join(f"{i} {of_marks[i]:.2f} ({of_all[i]:.2f})" for i in often[:8]))
-        same, chance = overlap(marks, chosen(learner, graphs, central=True) > 0, batch.batch)
-        print(f"  among the most central {same:.2f} (chance {chance:.2f})", flush=True)
+        most, chance = overlap(marks, chosen(learner, graphs, CentralityWeigher) > 0, batch.batch)
+        least, _ = overlap(marks, chosen(learner, graphs, Outer) > 0, batch.batch)
+        print(
+            f"  among the most central {most:.2f}, least central {least:.2f} (chance {chance:.2f})",
+            flush=True,
+        )
     for one, other in combinations(choices, 2):
         same, chance = overlap(choices[one], choices[other], batch.batch)
         print(f"{one} and {other}: {same:.2f} in common (chance {chance:.2f})")

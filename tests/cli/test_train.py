@@ -254,6 +254,9 @@ def test_a_table_alone_gets_two_marks_and_can_be_trained_as_in_the_paper(tmp_pat
     paper = read_settings(tmp_path / "runs/paper/seed-0/settings.toml")
     assert (paper.selection.policy, paper.network.architecture) == ("", "osan")
     assert paper.data.encodings == ["rwse:4", "lap:2"]
+    run("train", *table, "--name", "none", "--descriptors", "none", "--encodings", "none")
+    bare = read_settings(tmp_path / "runs/none/seed-0/settings.toml")
+    assert (bare.data.encodings, bare.data.descriptors) == ([], [])
     with pytest.raises(OsanError, match="use 'mark 1 vertex x 2 distinct'"):
         run("train", *table, "mark 1 vertex", "--subgraphs", "2", "--weigher", "degree")
     with pytest.raises(OsanError, match=r"encodings: expected 'cse:K'"):

@@ -46,10 +46,13 @@ def train(
     ] = None,
     encodings: Annotated[
         str | None,
-        typer.Option(help="Structural encodings: cse, rwse, lap, distance, or several as cse:16,lap:8."),
+        typer.Option(
+            help="Structural encodings: cse, rwse, lap, distance, several as cse:16,lap:8, or none."
+        ),
     ] = None,
     descriptors: Annotated[
-        str | None, typer.Option(help="Your table: rdkit2d, morgan, or columns, as rdkit2d,morgan,pH.")
+        str | None,
+        typer.Option(help="Your table: rdkit2d, morgan, or columns, as rdkit2d,morgan,pH, or none."),
     ] = None,
     like_the_paper: Annotated[
         bool, typer.Option("--like-the-paper", help="Your file: the paper's settings, not the best ones.")
@@ -122,8 +125,8 @@ def train(
         "data.labels": None if labels is None else str(labels),
         "data.kind": kind,
         "data.split": split,
-        "data.encodings": None if encodings is None else encodings.split(","),
-        "data.descriptors": None if descriptors is None else descriptors.split(","),
+        "data.encodings": _listed(encodings),
+        "data.descriptors": _listed(descriptors),
     }
     changes = {key: value for key, value in options.items() if value is not None} | changes
     machine = {"machine.devices": devices, "machine.loggers": logger or None}
@@ -161,6 +164,13 @@ def train(
             split = read_json(model_folders(folder)[0] / MODEL)["task"].get("split", "")
             sys.stderr.write(f"osan: split {split}\n")
         _report(result, folder, as_json)
+
+
+def _listed(text: str | None) -> list[str] | None:
+    """The parts of an option between commas; ``none`` means none of them."""
+    if text is None:
+        return None
+    return [] if text == "none" else text.split(",")
 
 
 def _wanted(

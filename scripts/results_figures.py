@@ -241,13 +241,20 @@ def alone() -> Any:
         panel.set_ylim(0.5 - len(ALONE), 0.5)
     last, (compared, _) = panels[3], SEEN[0]
     numbers = ("4", "8", "16", "all")
-    for (label, way, color), shift in zip((ALONE[1], ALONE[4], ALONE[-1]), (6, -14, 6), strict=True):
+    # Where the name of a line is: below or above which number.
+    for (label, way, color), at, shift in ((ALONE[1], 0, 6), (ALONE[4], 2, -14), (ALONE[-1], 0, -14)):
         scores = [_seen(records, compared, way, n, 3) for n in numbers[:3]]
         scores.append(_seen(records, compared, "baseline", "", 3))
         _line(last, {n: mean(each) if each else None for n, each in zip(numbers, scores, strict=True)}, color)
         if all(scores):
             last.annotate(
-                label, (0, mean(scores[0])), (0, shift), textcoords="offset points", color=color, fontsize=8
+                label,
+                (at, mean(scores[at])),
+                (0, shift),
+                textcoords="offset points",
+                ha="center" if at else "left",
+                color=color,
+                fontsize=8,
             )
     last.margins(y=0.15)
     last.set_xlabel("atoms that are seen, of 27 on average", fontsize=8)

@@ -252,7 +252,7 @@ def alone() -> Any:
                 (at, mean(scores[at])),
                 (0, shift),
                 textcoords="offset points",
-                ha="center" if at else "left",
+                ha="right" if at else "left",
                 color=color,
                 fontsize=8,
             )

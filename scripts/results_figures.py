@@ -35,7 +35,7 @@ WAYS = (
     ("learned marks", f"prior-straight-through/{MARKS}", "#d95f02", ("learned", "2")),
     ("soft central marks", SOFT, "#66a61e", ("soft central", "2")),
     ("soft learned marks", SOFT, "#c2185b", ("soft learned", "2")),
-    ("mark shared by all", "sparsemap/mark-1-vertex/x1", "#7b1fa2", ("soft learned", "1")),
+    ("spread learned mark", "sparsemap/mark-1-vertex/x1", "#7b1fa2", ("soft learned", "1")),
     ("distance encoding", "baseline", "#000000", ("whole graph", "0")),
 )
 
@@ -148,7 +148,7 @@ _BESIDE = {
     "soft central marks": "above",
     "learned marks": "right",
     "soft learned marks": "right",
-    "mark shared by all": "below",
+    "spread learned mark": "below",
     "distance encoding": "left",
 }
 _SHIFTS = {

@@ -20,7 +20,7 @@ def test_the_names_of_parts_are_those_of_their_tables(table):
 def test_other_names():
     assert tuple(ENCODINGS) == tuple(_ENCODINGS)
     assert tuple(GENERATED) == GENERATED_NAMES
-    assert set(WEIGHERS) == {"learned", "prior", "random", *CENTRALITIES}
+    assert set(WEIGHERS) == {"learned", "neutral", "prior", "random", *CENTRALITIES}
 
 
 def test_a_part_that_was_added_to_its_table(monkeypatch):

@@ -25,9 +25,11 @@ MetricName = Literal[
     "mae", "rmse", "r2", "spearman", "accuracy", "rocauc", "prauc", "mcc", "balanced", "logloss", "ece"
 ]
 
-# Weighers by name: what settings can say. "learned" is the upstream network.
+# Weighers by name: what settings can say. "learned" is the upstream network, and so is "neutral", which
+# starts with equal weights.
+LEARNED_WEIGHERS = ("learned", "neutral")
 CENTRAL_WEIGHERS = ("centrality", "degree", "pagerank", "core")
-WEIGHERS = ("learned", "prior", *CENTRAL_WEIGHERS, "random")
+WEIGHERS = (*LEARNED_WEIGHERS, "prior", *CENTRAL_WEIGHERS, "random")
 # Encodings by name, with their usual number of columns; see osan.data.encodings.
 ENCODINGS = {"cse": 16, "rwse": 16, "lap": 8, "distance": 10}
 # Datasets that are generated; see osan.data.generated.tasks.

@@ -60,7 +60,7 @@ def test_a_key_says_which_weigher_and_estimator(place, estimator):
     assert (settings.selection.weigher, settings.selection.estimator) == ("user_parts:Heavy", estimator)
 
 
-@pytest.mark.parametrize("method", ["centrality", "degree-sparsemap", "prior-simple"])
+@pytest.mark.parametrize("method", ["centrality", "degree-sparsemap", "prior-simple", "neutral-simple"])
 def test_a_key_says_how_far_the_choice_is_that_of_a_centrality(method):
     key = f"zinc/few-marks/{method}/mark-1-vertex-distinct/x2"
     assert settings_named(key).name == key

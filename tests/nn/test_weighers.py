@@ -8,6 +8,7 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.utils import to_undirected
 
 from osan import nn
+from osan.errors import OsanError
 from osan.nn.weighers import standardized
 
 
@@ -20,6 +21,19 @@ def lollipop() -> Data:
 def model(weigher, policy: str = "mark 1 vertex", **options) -> nn.DataDrivenOSAN:
     network = nn.few_marks(8, 2, 1, conv="gin", atomic="unordered")
     return nn.DataDrivenOSAN(weigher, network, policy, whole_graph=True, **options).eval()
+
+
+def learn_the_last(network: nn.DataDrivenOSAN) -> None:
+    """Train for marks on the end of the path of a lollipop."""
+    network.train()
+    graph, optimizer = lollipop(), torch.optim.Adam(network.parameters(), 0.05)
+    for _ in range(60):
+        out = network(graph)
+        loss = (out.selected[0].choice.flatten() - torch.eye(6)[5]).square().sum() + 0 * out.prediction.sum()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    network.eval()
 
 
 @pytest.mark.parametrize("name", ["centrality", "degree", "pagerank"])
@@ -59,15 +73,9 @@ def test_a_prior_starts_as_the_centrality_and_can_learn_to_differ():
     prior = nn.Prior(upstream, nn.CentralityWeigher())
     graph = lollipop()
     torch.testing.assert_close(prior(graph), nn.CentralityWeigher()(graph))
-    network = model(prior, estimator="straight-through", evaluation_noise="none", samples=1).train()
-    optimizer = torch.optim.Adam(network.parameters(), 0.05)
-    for _ in range(60):  # the mark on the end of the path is what the target asks for
-        out = network(graph)
-        loss = (out.selected[0].choice.flatten() - torch.eye(6)[5]).square().sum() + 0 * out.prediction.sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert network.eval()(graph).selected[0].choice.argmax() == 5
+    network = model(prior, estimator="straight-through", evaluation_noise="none", samples=1)
+    learn_the_last(network)
+    assert network(graph).selected[0].choice.argmax() == 5
 
 
 def test_vertices_that_are_equally_central_share_a_soft_mark():
@@ -117,3 +125,25 @@ def test_encodings_far_from_those_of_training_are_compressed():
     batch = Data(num_nodes=3, edge_index=torch.zeros(2, 0, dtype=torch.long), encoding=columns)
     torch.testing.assert_close(encoding(batch), encoding.linear(seen), rtol=1e-4, atol=1e-4)
     assert seen.max() < 5.2
+
+
+def test_a_neutral_network_prefers_nothing_at_first_and_can_learn_to():
+    """Ties decide: on a lollipop each vertex is marked about equally often (chi-square test, 0.1 %)."""
+    torch.manual_seed(0)
+    upstream = nn.Upstream(1, 8)
+    assert upstream(lollipop()).std() > 0
+    assert nn.neutral(upstream) is upstream
+    network = model(upstream, estimator="straight-through", evaluation_noise="none", samples=1)
+    batch = Batch.from_data_list([lollipop()] * 600)
+    counts = network(batch).selected[0].choice.view(600, 6).sum(0)
+    assert ((counts - 100) ** 2 / 100).sum() < 20.5
+    learn_the_last(network)
+    assert network(batch).selected[0].choice.view(600, 6)[:, 5].all()
+
+
+@pytest.mark.parametrize("wrong", [torch.nn.Identity(), torch.nn.Linear(1, 1)])
+def test_only_a_network_with_a_last_linear_map_can_start_neutral(wrong):
+    with pytest.raises(
+        OsanError, match="expected an upstream network with a last linear map 'out', got none"
+    ):
+        nn.neutral(wrong)

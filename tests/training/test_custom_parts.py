@@ -389,7 +389,7 @@ def test_central_marks_can_be_as_soft_as_a_prior_before_training(small):
     assert not list(model.upstream.parameters())
 
 
-@pytest.mark.parametrize("weigher", ["learned", "prior", "parts_of_a_user:Degree"])
+@pytest.mark.parametrize("weigher", ["learned", "neutral", "prior", "parts_of_a_user:Degree"])
 def test_only_random_needs_no_weigher(small, weigher):
     policy = "select 3 vertices x 2 distinct"
     settings = small(

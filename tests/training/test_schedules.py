@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from lightning.pytorch import Callback
 from torch.optim import lr_scheduler
 
 from osan.data import FlatLoader
@@ -14,10 +15,11 @@ from osan.errors import OsanError
 from osan.selection import Noise
 from osan.training import callbacks
 from osan.training.build import build
+from osan.training.fit import fit
 from osan.training.module import Learner
 from osan.training.optimizers import make_optimizer
 from osan.training.run import train
-from osan.training.schedules import Moment, make_schedule, noise_factor, plateau
+from osan.training.schedules import SCHEDULES, Moment, make_schedule, noise_factor, plateau
 from osan.training.tasks import TaskInfo, load_task
 
 EPOCHS, COUNT = 6, 5
@@ -259,6 +261,9 @@ WAYS = {
         "selection.estimator": "straight-through",
         "selection.evaluation_noise": "none",
         "selection.samples": 1,
+        # The epoch with which the resumed run goes on.
+        "selection.settle": 0.6,
+        "selection.settle_on": "best",
     },
     "plateau": {
         "training.schedule": "plateau",
@@ -323,3 +328,38 @@ def test_a_settled_choice_no_longer_learns(small, tmp_path):
     one, settled, two = learned
     assert all(torch.equal(settled[key], value) for key, value in one.items())
     assert not all(torch.equal(two[key], value) for key, value in one.items())
+
+
+@pytest.mark.parametrize("average", [None, 0.5])
+def test_a_choice_settles_where_it_was_best(average, small, tmp_path, monkeypatch):
+    """The second epoch spoils both networks; the third goes on from the best one, the first."""
+    monkeypatch.setitem(SCHEDULES, "constant", lambda at: 3000.0 if at.epoch == 1 else 1.0)
+    choice = {
+        "selection.policy": "mark 1 vertex x 2 distinct",
+        "selection.estimator": "straight-through",
+        "selection.evaluation_noise": "none",
+        "selection.settle": 0.6,
+        "training.epochs": 3,
+        "training.schedule": "constant",
+        "training.decay": 1.0,
+        "training.milestones": [],
+        "training.decay_every": None,
+        "training.average": average,
+    }
+
+    class Watch(Callback):
+        def __init__(self):
+            self.best, self.third = {}, {}
+
+        def on_train_batch_start(self, trainer, learner, batch, index):
+            if trainer.current_epoch == 2 and index == 0:
+                self.third = {name: value.clone() for name, value in learner.model.state_dict().items()}
+                self.best = next(one for one in trainer.callbacks if isinstance(one, callbacks.Best)).weights
+
+    for on in ("last", "best"):
+        learner, task = learner_of(small(**choice, **{"selection.settle_on": on}))
+        watch = Watch()
+        best = fit(learner, task, tmp_path / on, extra=[watch]).best
+        assert best.epoch != 1
+        same = [torch.equal(watch.third[name], value) for name, value in watch.best.items()]
+        assert all(same) == (on == "best")

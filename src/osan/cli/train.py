@@ -38,7 +38,8 @@ def train(
         str | None, typer.Option(help="Estimator: imle (the default), random, simple, ..., or module:name.")
     ] = None,
     weigher: Annotated[
-        str | None, typer.Option(help="Weights: learned, prior, centrality, degree, ..., or module:name.")
+        str | None,
+        typer.Option(help="Weights: learned, neutral, prior, centrality, degree, ..., or module:name."),
     ] = None,
     network: Annotated[
         str | None,

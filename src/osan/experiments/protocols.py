@@ -123,7 +123,7 @@ def settings_named(key: str) -> Settings:
     if found:
         dataset, method = found["dataset"], found["method"]
         estimator = method.removesuffix("-no-auxiliary")
-        weigher, started = "learned", ("prior", *CENTRAL_WEIGHERS)
+        weigher, started = "learned", ("neutral", "prior", *CENTRAL_WEIGHERS)
         if estimator in WEIGHERS and estimator != "random":
             weigher, estimator = estimator, "fixed"
         elif (first := estimator.partition("-"))[2] and (first[0] in started or ":" in first[0]):
@@ -186,7 +186,7 @@ def settings_for(
     auxiliary
         Whether to add the paper's loss for diversity. The few-marks networks never do.
     weigher
-        What gives the weights: ``"learned"``, ``"prior"``, a centrality, or ``module:name``.
+        What gives the weights: ``"learned"``, ``"neutral"``, ``"prior"``, a centrality, or ``module:name``.
 
     Examples
     --------

@@ -41,7 +41,7 @@ from osan.nn.stack import Stack
 from osan.nn.structure import Encoding, WithEncoding
 from osan.nn.upstream import Upstream
 from osan.nn.view import View, views
-from osan.nn.weighers import CentralityWeigher, Prior
+from osan.nn.weighers import CentralityWeigher, Prior, neutral
 
 __all__ = [
     "ARCHITECTURES",
@@ -89,6 +89,7 @@ __all__ = [
     "make_layer",
     "marked_gnn",
     "nested_gnn",
+    "neutral",
     "osan",
     "paper_network",
     "reconstruction_gnn",

@@ -95,19 +95,40 @@ class Prior(nn.Module):
 
     def __init__(self, upstream: nn.Module, centrality: nn.Module, strength: float = 1.0) -> None:
         super().__init__()
-        self.upstream, self.centrality = upstream, centrality
+        self.upstream, self.centrality = neutral(upstream), centrality
         self.strength = nn.Parameter(torch.tensor(float(strength)))
-        last = [part for part in upstream.modules() if isinstance(part, nn.Linear)]
-        if not isinstance(getattr(upstream, "out", None), nn.Module) or not last:
-            raise OsanError("prior: expected an upstream network with a last linear map 'out', got none")
-        nn.init.zeros_(last[-1].weight)
-        if last[-1].bias is not None:
-            nn.init.zeros_(last[-1].bias)
 
     def forward(self, batch: Data, so_far: Tensor | None = None) -> Tensor:
         """Weights of shape ``[vertices, columns]`` or ``[edges, columns]``."""
         learned: Tensor = self.upstream(batch) if so_far is None else self.upstream(batch, so_far)
         return learned + self.strength * self.centrality(batch)
+
+
+def neutral(upstream: nn.Module) -> nn.Module:
+    """The same upstream network, with weights that are all 0 before training: it begins without a preference.
+
+    Weights as drawn prefer some vertices by chance, and the first subgraphs are those. With equal weights,
+    noise and ties decide at first.
+
+    Parameters
+    ----------
+    upstream
+        The network; the last linear map of its ``out`` is set to zero.
+
+    Examples
+    --------
+    >>> from osan.nn.upstream import Upstream
+    >>> path = Data(num_nodes=3, edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
+    >>> neutral(Upstream(1, 8))(path).flatten().tolist()
+    [0.0, 0.0, 0.0]
+    """
+    last = [part for part in upstream.modules() if isinstance(part, nn.Linear)]
+    if not isinstance(getattr(upstream, "out", None), nn.Module) or not last:
+        raise OsanError("weigher: expected an upstream network with a last linear map 'out', got none")
+    nn.init.zeros_(last[-1].weight)
+    if last[-1].bias is not None:
+        nn.init.zeros_(last[-1].bias)
+    return upstream
 
 
 def standardized(values: Tensor, graph: Tensor, graphs: int) -> Tensor:

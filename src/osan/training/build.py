@@ -25,6 +25,7 @@ from osan.nn import (
     Upstream,
     WithEncoding,
     brings_bags,
+    neutral,
     set_sharing,
 )
 from osan.nn.adapter import takes
@@ -51,7 +52,7 @@ from osan.training.scores import OF_PROBABILITIES
 from osan.training.settings import NetworkSettings, SelectionSettings, Settings
 from osan.training.tasks import TaskInfo
 from osan.training.validation import is_about_part, naming_settings
-from osan.words import CENTRAL_WEIGHERS, WEIGHERS
+from osan.words import CENTRAL_WEIGHERS, LEARNED_WEIGHERS, WEIGHERS
 
 # Settings of the network that are arguments of its architecture.
 _NAMES = ("width", "layers", "conv", "readout", "between", "head", "dropout", "residual", "norm")
@@ -233,23 +234,25 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
     if policy.count == "all" or name == "random":
         return None
     columns, edges = policy.columns, policy.weighs_edges
-    if name != "learned" and name in WEIGHERS and columns > 1:
+    if name in WEIGHERS and name not in LEARNED_WEIGHERS and columns > 1:
         raise OsanError(
             f"selection.weigher: {name!r} gives all subgraphs of policy {str(policy)!r} the same weights, so "
             f"they would be alike; use '{policy} distinct'"
         )
     if name in CENTRAL_WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
-    if name == "learned" and choice.estimator == "fixed":
+    if name in LEARNED_WEIGHERS and choice.estimator == "fixed":
         raise OsanError(
-            "selection.estimator: expected one that learns for the weigher 'learned', got 'fixed'; name a "
+            f"selection.estimator: expected one that learns for the weigher {name!r}, got 'fixed'; name a "
             "weigher such as 'centrality', or set training.upstream_learning_rate to 0 for a network as drawn"
         )
     # Estimators of others that do not learn may look at the weights all the same.
-    if not choice.learns and (name == "learned" or choice.estimator == "random"):
+    if not choice.learns and (name in LEARNED_WEIGHERS or choice.estimator == "random"):
         return None
     network = upstream(settings, info, policy, width)
-    if name == "prior":
+    if name == "neutral":
+        network = neutral(network)
+    elif name == "prior":
         network = Prior(network, CentralityWeigher(columns=columns, edges=edges))
     return Normalized(network, edges=edges) if choice.normalize else network
 
@@ -307,7 +310,9 @@ def selection_parts(choice: SelectionSettings) -> Parts:
     shares = _shared_options(choice)
     options = shares["estimator"]
     name = choice.method
-    if choice.weigher in CENTRAL_WEIGHERS or (name in ("random", "fixed") and choice.weigher != "learned"):
+    if choice.weigher in CENTRAL_WEIGHERS or (
+        name in ("random", "fixed") and choice.weigher not in LEARNED_WEIGHERS
+    ):
         return {"estimator": make_estimator(name), "noise": make_noise("none"), "auxiliary": None}
     if (
         choice.estimator == "score-function"

@@ -58,6 +58,11 @@ class Best(Callback):
             state = pl_module.model.state_dict()  # type: ignore[union-attr]
             self.weights = {name: tensor.detach().cpu().clone() for name, tensor in state.items()}
 
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        """Go back to the best epoch so far if the choice settles on it now."""
+        if isinstance(pl_module, Learner) and pl_module.settles_on_best and self.weights:
+            pl_module.go_on_from(self.weights)
+
     def state_dict(self) -> dict[str, Any]:
         return {"value": self.value, "epoch": self.epoch, "weights": self.weights}
 

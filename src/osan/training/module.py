@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -204,7 +205,7 @@ class Learner(LightningModule):
             self.model.noise_factor = noise_factor(
                 choice.noise_schedule, choice.noise_floor, self.current_epoch, epochs
             )
-            self.model.settled = self.current_epoch >= choice.settle * epochs
+            self.model.settled = self.current_epoch >= self.settled_from
         self.total, self.graphs = torch.zeros((), device=self.device), 0
         self.pairs, self.moved = 0, torch.zeros((), device=self.device)
 
@@ -238,6 +239,23 @@ class Learner(LightningModule):
     def gradient_share(self) -> float:
         """The share of pairs (graph, subgraph) of the epoch whose weights got a nonzero gradient."""
         return self._share(self.moved, self.pairs)
+
+    @property
+    def settled_from(self) -> int:
+        """The first epoch in which the choice is fixed; the number of epochs if it never is."""
+        return math.ceil(self.settings.selection.settle * self.settings.training.epochs)
+
+    @property
+    def settles_on_best(self) -> bool:
+        """Whether the choice is fixed from now on as it was after the best epoch so far."""
+        now = 0 < self.current_epoch == self.settled_from
+        return now and self.learns and self.settings.selection.settle_on == "best"
+
+    def go_on_from(self, weights: dict[str, Tensor]) -> None:
+        """Replace the weights of both networks, and begin the moving average anew."""
+        self.model.load_state_dict(weights)
+        if self.average is not None:
+            self.average.values = {}
 
     @property
     def learns(self) -> bool:

@@ -90,9 +90,10 @@ class SelectionSettings(Section):
     """Which subgraphs the network sees, and how it learns to choose them. Without a policy: whole graphs.
 
     ``weigher`` gives the weights by which subgraphs are chosen: ``"learned"`` is the upstream network,
-    ``"prior"`` adds it to a centrality. With ``"centrality"``, ``"degree"``, ``"pagerank"``, ``"core"`` or
-    ``"random"`` nothing is learned and there is no noise. Their choice is hard, or with a centrality and
-    ``estimator = "sparsemap"`` soft; other estimators do not matter.
+    ``"neutral"`` the same with equal weights before training, ``"prior"`` adds it to a centrality. With
+    ``"centrality"``, ``"degree"``, ``"pagerank"``, ``"core"`` or ``"random"`` nothing is learned and there is
+    no noise. Their choice is hard, or with a centrality and ``estimator = "sparsemap"`` soft; other
+    estimators do not matter.
 
     ``weigher``, ``estimator``, ``noise`` and ``auxiliary`` are names, or ``module:name`` for custom ones; so
     is the noun of a policy. Modules are imported when the model is built, so runs can be listed without them.
@@ -102,7 +103,8 @@ class SelectionSettings(Section):
     ``noise_scale``; evaluation then has the last scale. ``normalize`` gives the weights of every graph the
     same spread, with a learned scale. ``bar`` is the share of elements barred from choice in training.
     ``settle`` is the share of the epochs after which the choice is fixed: training goes on with the subgraphs
-    that evaluation would choose.
+    that evaluation would choose. With ``settle_on = "best"`` both networks first go back to the epoch with
+    the best validation metric so far, since a choice that is still learned can get worse.
 
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
@@ -121,6 +123,7 @@ class SelectionSettings(Section):
     normalize: bool = False
     bar: float = Field(default=0.0, ge=0, lt=1)
     settle: float = Field(default=1.0, ge=0, le=1)
+    settle_on: Literal["last", "best"] = "last"
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)

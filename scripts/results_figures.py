@@ -137,7 +137,7 @@ ALONE = (
     ("PageRank", "pagerank", "#66a61e"),
     ("outer atoms", "centrality -periphery", "#a6761d"),
     ("untrained choice", "straight-through -not-learned", "#999999"),
-    ("learned choice", "straight-through", "#d95f02"),
+    ("learned choice", "neutral-straight-through", "#d95f02"),
 )
 # Where the name of a way is: random and central marks take almost as long as each other, and so do both kinds
 # of learned ones.

@@ -102,6 +102,7 @@ COMPARED = (
         "ogbg-molesol",
         "RMSE",
         {
+            "learned marks": f"prior-straight-through/{MARKS}/distance-40-epochs",
             "soft central marks": f"{SOFT_CENTRAL}/distance-40-epochs-sharp",
             "distance encoding": "baseline/distance-encoding-40-epochs",
         },
@@ -112,6 +113,7 @@ COMPARED = (
         "ogbg-molbace",
         "ROC-AUC ↑",
         {
+            "learned marks": f"prior-straight-through/{MARKS}/distance-40-epochs",
             "soft central marks": f"{SOFT_CENTRAL}/distance-40-epochs-sharp",
             "distance encoding": "baseline/distance-encoding-40-epochs",
         },

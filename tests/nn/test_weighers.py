@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
+from torch_geometric.nn import Linear
 from torch_geometric.utils import to_undirected
 
 from osan import nn
@@ -141,7 +142,27 @@ def test_a_neutral_network_prefers_nothing_at_first_and_can_learn_to():
     assert network(batch).selected[0].choice.view(600, 6)[:, 5].all()
 
 
-@pytest.mark.parametrize("wrong", [torch.nn.Identity(), torch.nn.Linear(1, 1)])
+class Backwards(torch.nn.Module):
+    """Its output map is defined before its body."""
+
+    def __init__(self, out: torch.nn.Module):
+        super().__init__()
+        self.out, self.body = out, torch.nn.Linear(1, 4)
+
+    def forward(self, batch: Data) -> torch.Tensor:
+        return self.out(self.body(torch.ones(batch.num_nodes, 1)))
+
+
+@pytest.mark.parametrize("kind", [torch.nn.Linear, Linear])
+def test_neutral_is_about_the_output_map_wherever_it_is_defined(kind):
+    upstream = nn.neutral(Backwards(kind(4, 1)))
+    assert upstream(lollipop()).eq(0).all()
+    assert upstream.body.weight.ne(0).all()
+
+
+@pytest.mark.parametrize(
+    "wrong", [Backwards(torch.nn.Identity()), torch.nn.Identity(), torch.nn.Linear(1, 1)]
+)
 def test_only_a_network_with_a_last_linear_map_can_start_neutral(wrong):
     with pytest.raises(
         OsanError, match="expected an upstream network with a last linear map 'out', got none"

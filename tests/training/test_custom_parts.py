@@ -389,6 +389,17 @@ def test_central_marks_can_be_as_soft_as_a_prior_before_training(small):
     assert not list(model.upstream.parameters())
 
 
+def test_a_neutral_start_is_refused_where_it_could_not_be_left_or_kept(small):
+    neutral = {"selection.weigher": "neutral", "selection.estimator": "sparsemap"}
+    with pytest.raises(OsanError, match="use 'mark 1 vertex x 3 distinct' or 'learned'"):
+        choices_of(small(**neutral, **{"selection.policy": "mark 1 vertex x 3"}))
+    with pytest.raises(OsanError, match="normalize: expected false with the weigher 'neutral'"):
+        choices_of(small(**neutral, **{"selection.policy": "mark 1 vertex", "selection.normalize": True}))
+    _, _, model, out = choices_of(small(**neutral, **{"selection.policy": "mark 1 vertex x 3 distinct"}))
+    assert model.learns
+    assert out.weights.eq(0).all()
+
+
 @pytest.mark.parametrize("weigher", ["learned", "neutral", "prior", "parts_of_a_user:Degree"])
 def test_only_random_needs_no_weigher(small, weigher):
     policy = "select 3 vertices x 2 distinct"

@@ -330,6 +330,49 @@ def test_a_settled_choice_no_longer_learns(small, tmp_path):
     assert not all(torch.equal(two[key], value) for key, value in one.items())
 
 
+def test_patience_leaves_a_choice_that_goes_back_its_time(small, tmp_path, monkeypatch):
+    """Nothing improves after the first epoch; the choice settles after three, and two more are waited for."""
+    monkeypatch.setitem(SCHEDULES, "constant", lambda at: 1.0 if at.epoch == 0 else 3000.0)
+    run = {
+        "selection.policy": "mark 1 vertex x 2 distinct",
+        "selection.settle": 0.3,
+        "selection.settle_on": "best",
+        "training.epochs": 10,
+        "training.patience": 2,
+        "training.schedule": "constant",
+        "training.decay": 1.0,
+        "training.milestones": [],
+        "training.decay_every": None,
+    }
+    learner, task = learner_of(small(**run))
+    assert (learner.settled_from, learner.goes_back) == (3, True)
+    fitted = fit(learner, task, tmp_path)
+    assert fitted.best.epoch == 0
+    assert len(fitted.history.rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "goes_back"),
+    [
+        ({}, True),
+        ({"selection.settle_on": "last"}, False),
+        ({"selection.settle": 0.0}, False),
+        ({"selection.weigher": "degree"}, False),
+        ({"training.upstream_learning_rate": 0.0}, False),
+    ],
+)
+def test_only_a_choice_that_moved_goes_back(small, changes, goes_back):
+    run = {"selection.policy": "mark 1 vertex", "selection.settle": 0.28, "selection.settle_on": "best"}
+    learner, _ = learner_of(small(**{**run, "training.epochs": 50, **changes}))
+    assert learner.goes_back == goes_back
+    assert learner.settled_from == (0 if changes.get("selection.settle") == 0 else 14)
+
+
+def test_a_choice_that_never_settles_cannot_go_back(small):
+    with pytest.raises(OsanError, match="settle_on: expected 'last' for a choice that never settles"):
+        small(**{"selection.settle_on": "best"})
+
+
 @pytest.mark.parametrize("average", [None, 0.5])
 def test_a_choice_settles_where_it_was_best(average, small, tmp_path, monkeypatch):
     """The second epoch spoils both networks; the third goes on from the best one, the first."""

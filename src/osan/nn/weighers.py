@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
+from torch_geometric.nn import Linear
 
 from osan import devices
 from osan.bags.layout import graph_index
@@ -107,7 +108,7 @@ class Prior(nn.Module):
 def neutral(upstream: nn.Module) -> nn.Module:
     """The same upstream network, with weights that are all 0 before training: it begins without a preference.
 
-    Weights as drawn prefer some vertices by chance, and the first subgraphs are those. With equal weights,
+    Weights as drawn prefer some vertices by chance, so the first subgraphs contain those. With equal weights,
     noise and ties decide at first.
 
     Parameters
@@ -122,8 +123,10 @@ def neutral(upstream: nn.Module) -> nn.Module:
     >>> neutral(Upstream(1, 8))(path).flatten().tolist()
     [0.0, 0.0, 0.0]
     """
-    last = [part for part in upstream.modules() if isinstance(part, nn.Linear)]
-    if not isinstance(getattr(upstream, "out", None), nn.Module) or not last:
+    out = getattr(upstream, "out", None)
+    parts = out.modules() if isinstance(out, nn.Module) else ()
+    last = [part for part in parts if isinstance(part, nn.Linear | Linear)]
+    if not last:
         raise OsanError("weigher: expected an upstream network with a last linear map 'out', got none")
     nn.init.zeros_(last[-1].weight)
     if last[-1].bias is not None:

@@ -239,12 +239,23 @@ def weigher(settings: Settings, info: TaskInfo, policy: Policy, width: int) -> n
             f"selection.weigher: {name!r} gives all subgraphs of policy {str(policy)!r} the same weights, so "
             f"they would be alike; use '{policy} distinct'"
         )
+    if name == "neutral" and choice.estimator == "sparsemap" and columns > 1:
+        raise OsanError(
+            f"selection.weigher: 'neutral' starts all subgraphs of policy {str(policy)!r} with the same "
+            f"weights, and sparsemap has no noise to tell them apart; use '{policy} distinct' or 'learned'"
+        )
+    if name == "neutral" and choice.normalize:
+        raise OsanError(
+            "selection.normalize: expected false with the weigher 'neutral', since weights of one size "
+            "cannot start equal, got true"
+        )
     if name in CENTRAL_WEIGHERS:
         return CentralityWeigher(name, columns, edges=edges)
     if name in LEARNED_WEIGHERS and choice.estimator == "fixed":
         raise OsanError(
             f"selection.estimator: expected one that learns for the weigher {name!r}, got 'fixed'; name a "
-            "weigher such as 'centrality', or set training.upstream_learning_rate to 0 for a network as drawn"
+            "weigher such as 'centrality', or take 'learned' and set training.upstream_learning_rate to 0 "
+            "for a network as drawn"
         )
     # Estimators of others that do not learn may look at the weights all the same.
     if not choice.learns and (name in LEARNED_WEIGHERS or choice.estimator == "random"):

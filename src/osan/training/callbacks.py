@@ -60,7 +60,9 @@ class Best(Callback):
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Go back to the best epoch so far if the choice settles on it now."""
-        if isinstance(pl_module, Learner) and pl_module.settles_on_best and self.weights:
+        if not isinstance(pl_module, Learner) or not pl_module.goes_back:
+            return
+        if trainer.current_epoch == pl_module.settled_from:
             pl_module.go_on_from(self.weights)
 
     def state_dict(self) -> dict[str, Any]:

@@ -79,7 +79,10 @@ def fit(
     if progress:
         callbacks.append(Progress(best))
     if training.patience is not None:
-        callbacks.append(Patience(learner.monitor, task.direction, training.patience, training.min_epochs))
+        # A choice that settles on the best epoch gets as much time afterwards.
+        least = learner.settled_from + training.patience if learner.goes_back else 1
+        least = max(training.min_epochs, least)
+        callbacks.append(Patience(learner.monitor, task.direction, training.patience, least))
     saver = Saver(folder, machine.checkpoint_seconds)
     name = f"{learner.settings.name or 'run'}/seed-{learner.settings.seed}"
     with _quiet():

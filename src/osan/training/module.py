@@ -243,19 +243,21 @@ class Learner(LightningModule):
     @property
     def settled_from(self) -> int:
         """The first epoch in which the choice is fixed; the number of epochs if it never is."""
-        return math.ceil(self.settings.selection.settle * self.settings.training.epochs)
+        # 0.28 * 50 is a little more than 14.
+        return math.ceil(self.settings.selection.settle * self.settings.training.epochs - 1e-9)
 
     @property
-    def settles_on_best(self) -> bool:
-        """Whether the choice is fixed from now on as it was after the best epoch so far."""
-        now = 0 < self.current_epoch == self.settled_from
-        return now and self.learns and self.settings.selection.settle_on == "best"
+    def goes_back(self) -> bool:
+        """Whether training goes back to the best epoch when the choice settles."""
+        choice, training = self.settings.selection, self.settings.training
+        moves = isinstance(self.model, DataDrivenOSAN) and self.learns and training.upstream_learning_rate > 0
+        return moves and choice.settle_on == "best" and 0 < self.settled_from < training.epochs
 
     def go_on_from(self, weights: dict[str, Tensor]) -> None:
-        """Replace the weights of both networks, and begin the moving average anew."""
+        """Replace the weights of both networks, and begin the moving average anew; the optimizer goes on."""
         self.model.load_state_dict(weights)
         if self.average is not None:
-            self.average.values = {}
+            self.average = MovingAverage(self.average.decay)
 
     @property
     def learns(self) -> bool:

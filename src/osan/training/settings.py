@@ -104,7 +104,8 @@ class SelectionSettings(Section):
     same spread, with a learned scale. ``bar`` is the share of elements barred from choice in training.
     ``settle`` is the share of the epochs after which the choice is fixed: training goes on with the subgraphs
     that evaluation would choose. With ``settle_on = "best"`` both networks first go back to the epoch with
-    the best validation metric so far, since a choice that is still learned can get worse.
+    the best validation metric so far, since a choice that is still learned can get worse; the optimizer and
+    the learning rates go on. Patience then ends no run earlier than ``patience`` epochs after that.
 
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
@@ -135,6 +136,14 @@ class SelectionSettings(Section):
     whole_graph: bool = False
     agg: Agg = "mean"
     options: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _settles(self) -> SelectionSettings:
+        if self.settle_on == "best" and self.settle == 1:
+            raise ValueError(
+                "settle_on: expected 'last' for a choice that never settles (settle = 1), got 'best'"
+            )
+        return self
 
     @field_validator("policy")
     @classmethod

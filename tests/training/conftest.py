@@ -59,3 +59,21 @@ def _outcome(folder: Path) -> dict[str, object]:
 def outcome():
     """``outcome(folder)``: all of a finished run that has to be reproducible."""
     return _outcome
+
+
+@pytest.fixture(scope="session")
+def learner_of():
+    """``learner_of(settings)``: what a run trains, and its task."""
+    import torch
+
+    from osan.training.build import build
+    from osan.training.module import Learner
+    from osan.training.tasks import TaskInfo, load_task
+
+    def made(settings: Settings):
+        task = load_task(settings)
+        info = TaskInfo.of(task, settings)
+        torch.manual_seed(settings.seed)
+        return Learner(build(settings, info), settings, info), task
+
+    return made

@@ -10,20 +10,12 @@ import torch
 from osan.data import Features, FlatLoader, load
 from osan.errors import OsanError
 from osan.training.build import build, combine
-from osan.training.module import Learner
 from osan.training.run import load_model, train
 from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo, load_task
 
 
-def learner_of(settings):
-    task = load_task(settings)
-    info = TaskInfo.of(task, settings)
-    torch.manual_seed(settings.seed)
-    return Learner(build(settings, info), settings, info), task
-
-
-def test_one_adam_with_two_groups_is_two_adams(small):
+def test_one_adam_with_two_groups_is_two_adams(small, learner_of):
     """The paper has two optimizers, with rates of their own."""
     settings = small(**{"training.upstream_learning_rate": 0.02})
     (ours, task), (theirs, _) = learner_of(settings), learner_of(settings)
@@ -45,7 +37,7 @@ def test_one_adam_with_two_groups_is_two_adams(small):
         assert torch.equal(value, theirs.model.state_dict()[name]), name
 
 
-def test_an_upstream_network_with_rate_zero_stays_as_it_was_drawn(tmp_path, small):
+def test_an_upstream_network_with_rate_zero_stays_as_it_was_drawn(tmp_path, small, learner_of):
     settings = small(**{"training.upstream_learning_rate": 0.0, "training.epochs": 2})
     drawn, _ = learner_of(settings)
     train(settings, tmp_path / "run", progress=False)
@@ -172,7 +164,7 @@ def test_layers_that_look_at_no_edges_get_no_encoder_of_them(small, conv, looks,
     assert model.downstream.stack.looks_at_edges == looks
 
 
-def test_pna_needs_edge_features(small):
+def test_pna_needs_edge_features(small, learner_of):
     with pytest.raises(
         OsanError, match=r"network.conv: pna looks at edge features, but planted-motif has none"
     ):
@@ -182,7 +174,7 @@ def test_pna_needs_edge_features(small):
 @pytest.mark.parametrize(
     "name", ["imle", "adaptive-imle", "simple", "straight-through", "score-function", "random"]
 )
-def test_every_estimator_learns_something(small, name):
+def test_every_estimator_learns_something(small, name, learner_of):
     settings = small(**{"selection.estimator": name, "selection.draws": 2})
     learner, task = learner_of(settings)
     learner.training_step(next(iter(FlatLoader(task.train, 16))), 0).backward()

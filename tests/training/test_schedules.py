@@ -7,20 +7,15 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from lightning.pytorch import Callback
 from torch.optim import lr_scheduler
 
 from osan.data import FlatLoader
 from osan.errors import OsanError
 from osan.selection import Noise
 from osan.training import callbacks
-from osan.training.build import build
-from osan.training.fit import fit
-from osan.training.module import Learner
 from osan.training.optimizers import make_optimizer
 from osan.training.run import train
-from osan.training.schedules import SCHEDULES, Moment, make_schedule, noise_factor, plateau
-from osan.training.tasks import TaskInfo, load_task
+from osan.training.schedules import Moment, make_schedule, noise_factor, plateau
 
 EPOCHS, COUNT = 6, 5
 TOTAL = EPOCHS * COUNT
@@ -164,7 +159,7 @@ def test_noise_fades_to_its_floor(name):
     assert noise_factor(name, 0.25, 0, 1) == 1  # a single epoch has the full noise
 
 
-def test_evaluation_has_the_noise_that_the_schedule_ends_with(small):
+def test_evaluation_has_the_noise_that_the_schedule_ends_with(small, learner_of):
     fading = {
         "selection.noise_scale": 2.0,
         "selection.noise_schedule": "cosine",
@@ -177,13 +172,6 @@ def test_evaluation_has_the_noise_that_the_schedule_ends_with(small):
         learner_of(small(**fading | {"selection.noise_floor": 0.0, "selection.estimator": "score-function"}))
     with pytest.raises(OsanError, match=r"selection.bar: expected a policy of vertices or edges"):
         learner_of(small(**{"selection.bar": 0.2, "selection.policy": "tree x 2"}))
-
-
-def learner_of(settings):
-    task = load_task(settings)
-    info = TaskInfo.of(task, settings)
-    torch.manual_seed(settings.seed)
-    return Learner(build(settings, info), settings, info), task
 
 
 @pytest.mark.parametrize(
@@ -201,7 +189,7 @@ def learner_of(settings):
         ({"training.optimizer": "torch.optim:RMSprop"}, lambda p: torch.optim.RMSprop(p, lr=0.001)),
     ],
 )
-def test_optimizers_are_those_of_torch(small, changes, reference):
+def test_optimizers_are_those_of_torch(small, changes, reference, learner_of):
     settings = small(**changes)
     (ours, task), (theirs, _) = learner_of(settings), learner_of(settings)
     for learner, optimizer in (
@@ -217,7 +205,7 @@ def test_optimizers_are_those_of_torch(small, changes, reference):
         assert torch.equal(value, theirs.model.state_dict()[name]), name
 
 
-def test_what_an_optimizer_cannot_do(small):
+def test_what_an_optimizer_cannot_do(small, learner_of):
     with pytest.raises(OsanError, match=r"training.options: expected .* got 'momentun'; did you mean 'mom"):
         learner_of(small(**{"training.optimizer": "sgd", "training.options": {"momentun": 0.9}}))
     with pytest.raises(OsanError, match=r"training.optimizer: cannot import 'nowhere:Adam'"):
@@ -231,7 +219,7 @@ def test_what_an_optimizer_cannot_do(small):
         make_optimizer(lambda groups: [1], [weight])
 
 
-def test_gradients_are_clipped_by_their_norm(small):
+def test_gradients_are_clipped_by_their_norm(small, learner_of):
     learner, task = learner_of(small(**{"training.clip": 0.01}))
     learner.training_step(next(iter(FlatLoader(task.train, 16))), 0).backward()
     before = [p.grad.clone() for p in learner.model.parameters() if p.grad is not None]
@@ -264,6 +252,16 @@ WAYS = {
         # The epoch with which the resumed run goes on.
         "selection.settle": 0.6,
         "selection.settle_on": "best",
+    },
+    "starts": {
+        "training.schedule": "cosine",
+        "training.warmup": 2,
+        "training.average": 0.5,
+        "selection.estimator": "straight-through",
+        # The resumed run goes on within the second start.
+        "selection.settle": 0.4,
+        "selection.settle_on": "best",
+        "selection.starts": 2,
     },
     "plateau": {
         "training.schedule": "plateau",
@@ -309,100 +307,3 @@ def test_a_resumed_run_is_the_same_with_every_schedule(tmp_path, small, outcome,
         # Up and down again.
         assert rates[0] < max(rates) <= 0.001
         assert rates[-1] == min(rates)
-
-
-def test_a_settled_choice_no_longer_learns(small, tmp_path):
-    """Two epochs, the second with a settled choice, leave the upstream network as one epoch does."""
-    marks = {
-        "selection.policy": "mark 1 vertex x 2 distinct",
-        "selection.estimator": "straight-through",
-        "selection.evaluation_noise": "none",
-        "training.decay": 1.0,
-    }
-    learned = []
-    for name, epochs, settle in (("one", 1, 1.0), ("settled", 2, 0.5), ("two", 2, 1.0)):
-        run = small(**marks, **{"training.epochs": epochs, "selection.settle": settle})
-        train(run, tmp_path / name, progress=False)
-        state = torch.load(tmp_path / name / "checkpoint.ckpt", weights_only=True)["state_dict"]
-        learned.append({key: value for key, value in state.items() if ".upstream." in key})
-    one, settled, two = learned
-    assert all(torch.equal(settled[key], value) for key, value in one.items())
-    assert not all(torch.equal(two[key], value) for key, value in one.items())
-
-
-def test_patience_leaves_a_choice_that_goes_back_its_time(small, tmp_path, monkeypatch):
-    """Nothing improves after the first epoch; the choice settles after three, and two more are waited for."""
-    monkeypatch.setitem(SCHEDULES, "constant", lambda at: 1.0 if at.epoch == 0 else 3000.0)
-    run = {
-        "selection.policy": "mark 1 vertex x 2 distinct",
-        "selection.settle": 0.3,
-        "selection.settle_on": "best",
-        "training.epochs": 10,
-        "training.patience": 2,
-        "training.schedule": "constant",
-        "training.decay": 1.0,
-        "training.milestones": [],
-        "training.decay_every": None,
-    }
-    learner, task = learner_of(small(**run))
-    assert (learner.settled_from, learner.goes_back) == (3, True)
-    fitted = fit(learner, task, tmp_path)
-    assert fitted.best.epoch == 0
-    assert len(fitted.history.rows) == 5
-
-
-@pytest.mark.parametrize(
-    ("changes", "goes_back"),
-    [
-        ({}, True),
-        ({"selection.settle_on": "last"}, False),
-        ({"selection.settle": 0.0}, False),
-        ({"selection.weigher": "degree"}, False),
-        ({"training.upstream_learning_rate": 0.0}, False),
-    ],
-)
-def test_only_a_choice_that_moved_goes_back(small, changes, goes_back):
-    run = {"selection.policy": "mark 1 vertex", "selection.settle": 0.28, "selection.settle_on": "best"}
-    learner, _ = learner_of(small(**{**run, "training.epochs": 50, **changes}))
-    assert learner.goes_back == goes_back
-    assert learner.settled_from == (0 if changes.get("selection.settle") == 0 else 14)
-
-
-def test_a_choice_that_never_settles_cannot_go_back(small):
-    with pytest.raises(OsanError, match="settle_on: expected 'last' for a choice that never settles"):
-        small(**{"selection.settle_on": "best"})
-
-
-@pytest.mark.parametrize("average", [None, 0.5])
-def test_a_choice_settles_where_it_was_best(average, small, tmp_path, monkeypatch):
-    """The second epoch spoils both networks; the third goes on from the best one, the first."""
-    monkeypatch.setitem(SCHEDULES, "constant", lambda at: 3000.0 if at.epoch == 1 else 1.0)
-    choice = {
-        "selection.policy": "mark 1 vertex x 2 distinct",
-        "selection.estimator": "straight-through",
-        "selection.evaluation_noise": "none",
-        "selection.settle": 0.6,
-        "training.epochs": 3,
-        "training.schedule": "constant",
-        "training.decay": 1.0,
-        "training.milestones": [],
-        "training.decay_every": None,
-        "training.average": average,
-    }
-
-    class Watch(Callback):
-        def __init__(self):
-            self.best, self.third = {}, {}
-
-        def on_train_batch_start(self, trainer, learner, batch, index):
-            if trainer.current_epoch == 2 and index == 0:
-                self.third = {name: value.clone() for name, value in learner.model.state_dict().items()}
-                self.best = next(one for one in trainer.callbacks if isinstance(one, callbacks.Best)).weights
-
-    for on in ("last", "best"):
-        learner, task = learner_of(small(**choice, **{"selection.settle_on": on}))
-        watch = Watch()
-        best = fit(learner, task, tmp_path / on, extra=[watch]).best
-        assert best.epoch != 1
-        same = [torch.equal(watch.third[name], value) for name, value in watch.best.items()]
-        assert all(same) == (on == "best")

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 
+from osan.training.course import Course
 from osan.training.jobs import Event
 
 _STYLES = {"finished": "green", "failed": "red", "interrupted": "yellow"}
@@ -29,7 +30,10 @@ def watched(events: Generator[Event], total: int, quiet: bool = False) -> list[E
         for event in events:
             job = event.job
             if job.folder not in bars:
-                bars[job.folder] = progress.add_task(str(job), total=job.settings.training.epochs)
+                choice = job.settings.selection
+                # Custom parts are imported in the run only, if possible.
+                course = Course.of(job.settings, learns=choice.starts > 1 and choice.learns)
+                bars[job.folder] = progress.add_task(str(job), total=course.total)
             progress.update(bars[job.folder], completed=event.epochs)
             if event.state in _STYLES:
                 ended.append(event)

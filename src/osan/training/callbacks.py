@@ -6,7 +6,7 @@ import csv
 import io
 import operator
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -58,18 +58,30 @@ class Best(Callback):
             state = pl_module.model.state_dict()  # type: ignore[union-attr]
             self.weights = {name: tensor.detach().cpu().clone() for name, tensor in state.items()}
 
-    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        """Go back to the best epoch so far if the choice settles on it now."""
-        if not isinstance(pl_module, Learner) or not pl_module.goes_back:
-            return
-        if trainer.current_epoch == pl_module.settled_from:
-            pl_module.go_on_from(self.weights)
-
     def state_dict(self) -> dict[str, Any]:
         return {"value": self.value, "epoch": self.epoch, "weights": self.weights}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         self.value, self.epoch, self.weights = (state_dict[key] for key in ("value", "epoch", "weights"))
+
+
+class Starts(Callback):
+    """Begins a run anew a number of times, and goes on from the best epoch so far when its choice settles.
+
+    ``fresh`` returns weights as they are drawn for a number.
+    """
+
+    def __init__(self, best: Best, fresh: Callable[[int], dict[str, Tensor]]) -> None:
+        self.best, self.fresh = best, fresh
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not isinstance(pl_module, Learner):
+            return
+        course, epoch = pl_module.course, trainer.current_epoch
+        if course.goes_on(epoch):
+            pl_module.go_on_from(self.best.weights)
+        elif epoch > 0 and course.begins(epoch):
+            pl_module.begin_with(self.fresh(epoch))
 
 
 class History(Callback):

@@ -18,11 +18,15 @@ import torch
 from lightning.pytorch import Callback, Trainer
 from lightning.pytorch.strategies import DDPStrategy
 from lightning.pytorch.utilities import rank_zero_only
+from torch import Tensor
 
 from osan.data import FlatLoader, Task
+from osan.data.loader import mix_seed
 from osan.data.metrics import is_custom
+from osan.errors import OsanError
 from osan.nn import remember
-from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver
+from osan.training.build import build
+from osan.training.callbacks import Best, History, Patience, Perfect, Progress, Saver, Starts
 from osan.training.checkpoint import (
     SafeCheckpointIO,
     check_data,
@@ -30,6 +34,7 @@ from osan.training.checkpoint import (
     check_settings,
     read_checkpoint,
 )
+from osan.training.course import Course
 from osan.training.folder import CHECKPOINT, ENVIRONMENT, environment, write_json
 from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
@@ -63,7 +68,8 @@ def fit(
     ``extra`` callbacks come last.
     """
     keep_freed_memory()
-    training, machine = learner.settings.training, learner.settings.machine
+    training, machine, course = learner.settings.training, learner.settings.machine, learner.course
+    _check_starts(learner.settings, course)
     checkpoint, state = folder / CHECKPOINT, None
     if resume and checkpoint.is_file():
         state = read_checkpoint(checkpoint)
@@ -73,14 +79,14 @@ def fit(
     rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # now that the run goes on for sure
     best = Best(learner.monitor, task.direction, training.keep)
     history = History(folder, task.test if training.watch_test else None)
-    callbacks: list[Callback] = [best, history]
+    callbacks: list[Callback] = [best, Starts(best, partial(_fresh, learner)), history]
     if training.keep == "first" and not is_custom(task.metric):  # which value of those is perfect?
         callbacks.append(Perfect(best, history, task.direction))
     if progress:
         callbacks.append(Progress(best))
     if training.patience is not None:
         # A choice that settles on the best epoch gets as much time afterwards.
-        least = learner.settled_from + training.patience if learner.goes_back else 1
+        least = course.before_last + course.settles + training.patience if course.goes_back else 1
         least = max(training.min_epochs, least)
         callbacks.append(Patience(learner.monitor, task.direction, training.patience, least))
     saver = Saver(folder, machine.checkpoint_seconds)
@@ -91,7 +97,7 @@ def fit(
             devices=machine.devices,
             num_nodes=machine.nodes,
             strategy=_strategy(learner.settings),
-            max_epochs=training.epochs,
+            max_epochs=course.total,
             callbacks=[*callbacks, saver, *extra],
             plugins=[SafeCheckpointIO()],
             logger=make_loggers(machine.loggers, folder, name) or False,
@@ -131,12 +137,28 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
             signal.signal(signal.SIGINT, handler)
 
 
+def _check_starts(settings: Settings, course: Course) -> None:
+    if course.starts > 1 and settings.network.architecture == CUSTOM:
+        raise OsanError(
+            "selection.starts: expected 1 with a custom model, whose initial weights are given, got "
+            f"{course.starts}"
+        )
+
+
+def _fresh(learner: Learner, number: int) -> dict[str, Tensor]:
+    """New weights for the model of a run, which depend on its seed and a number."""
+    with torch.random.fork_rng(devices=[]):
+        # What is drawn in an epoch has its number; negative ones are free.
+        torch.manual_seed(mix_seed(learner.settings.seed, -1 - number))
+        return dict(build(learner.settings, learner.info).state_dict())
+
+
 def _remember(learner: Learner, task: Task) -> None:
     """Find the classes of bags that do not change once, if they are used often enough to pay."""
     settings, model = learner.settings, learner.model
     if not hasattr(model, "cache") or settings.machine.sharing == "off":
         return
-    if settings.training.epochs < WORTH_IT:
+    if learner.course.total < WORTH_IT:
         return
     graphs = task.train
     if task.val.tensors is graphs.tensors:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from osan.parts import resolve
 from osan.selection import Problem
 from osan.selection.ground import GroundSet
 from osan.training.averaging import MovingAverage
+from osan.training.course import Course
 from osan.training.optimizers import OPTIMIZERS, make_optimizer
 from osan.training.options import share_options
 from osan.training.schedules import SCHEDULES, Moment, make_schedule, noise_factor
@@ -201,17 +201,18 @@ class Learner(LightningModule):
         np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
         random.seed(seed)
         if isinstance(self.model, DataDrivenOSAN):
-            choice, epochs = self.settings.selection, self.settings.training.epochs
+            choice, course = self.settings.selection, self.course
+            epoch = course.epoch(self.current_epoch)
             self.model.noise_factor = noise_factor(
-                choice.noise_schedule, choice.noise_floor, self.current_epoch, epochs
+                choice.noise_schedule, choice.noise_floor, epoch, course.epochs
             )
-            self.model.settled = self.current_epoch >= self.settled_from
+            self.model.settled = epoch >= course.settles
         self.total, self.graphs = torch.zeros((), device=self.device), 0
         self.pairs, self.moved = 0, torch.zeros((), device=self.device)
 
     def on_train_batch_start(self, batch: Data, index: int) -> None:
         """Set the learning rates of the step."""
-        training, epoch = self.settings.training, self.current_epoch
+        training, epoch = self.settings.training, self.course.epoch(self.current_epoch)
         count = int(self.trainer.num_training_batches)
         moment = Moment(
             step=epoch * count + index,
@@ -241,23 +242,22 @@ class Learner(LightningModule):
         return self._share(self.moved, self.pairs)
 
     @property
-    def settled_from(self) -> int:
-        """The first epoch in which the choice is fixed; the number of epochs if it never is."""
-        # 0.28 * 50 is a little more than 14.
-        return math.ceil(self.settings.selection.settle * self.settings.training.epochs - 1e-9)
-
-    @property
-    def goes_back(self) -> bool:
-        """Whether training goes back to the best epoch when the choice settles."""
-        choice, training = self.settings.selection, self.settings.training
-        moves = isinstance(self.model, DataDrivenOSAN) and self.learns and training.upstream_learning_rate > 0
-        return moves and choice.settle_on == "best" and 0 < self.settled_from < training.epochs
+    def course(self) -> Course:
+        """The starts and the epochs of the run."""
+        return Course.of(self.settings, isinstance(self.model, DataDrivenOSAN) and self.learns)
 
     def go_on_from(self, weights: dict[str, Tensor]) -> None:
         """Replace the weights of both networks, and begin the moving average anew; the optimizer goes on."""
         self.model.load_state_dict(weights)
         if self.average is not None:
             self.average = MovingAverage(self.average.decay)
+
+    def begin_with(self, weights: dict[str, Tensor]) -> None:
+        """Begin anew with other weights of both networks, as if nothing had been trained."""
+        self.go_on_from(weights)
+        self.values = []
+        for optimizer in self.trainer.optimizers:
+            optimizer.state.clear()
 
     @property
     def learns(self) -> bool:

@@ -105,7 +105,9 @@ class SelectionSettings(Section):
     ``settle`` is the share of the epochs after which the choice is fixed: training goes on with the subgraphs
     that evaluation would choose. With ``settle_on = "best"`` both networks first go back to the epoch with
     the best validation metric so far, since a choice that is still learned can get worse; the optimizer and
-    the learning rates go on. Patience then ends no run earlier than ``patience`` epochs after that.
+    the learning rates go on. Patience then ends no run earlier than ``patience`` epochs after that. With
+    several ``starts``, training begins that often, with fresh weights, and goes on from the best epoch of all
+    when the choice settles; every further start takes ``settle`` times ``training.epochs`` more epochs.
 
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy
@@ -125,6 +127,7 @@ class SelectionSettings(Section):
     bar: float = Field(default=0.0, ge=0, lt=1)
     settle: float = Field(default=1.0, ge=0, le=1)
     settle_on: Literal["last", "best"] = "last"
+    starts: int = Field(default=1, ge=1, le=_MOST)
     temperature: float = Field(default=1.0, gt=0)
     evaluation_noise: Noise | None = None
     evaluation_noise_scale: float = Field(default=1.0, ge=0)
@@ -142,6 +145,11 @@ class SelectionSettings(Section):
         if self.settle_on == "best" and self.settle == 1:
             raise ValueError(
                 "settle_on: expected 'last' for a choice that never settles (settle = 1), got 'best'"
+            )
+        if self.starts > 1 and self.settle_on != "best":
+            raise ValueError(
+                "starts: expected 1 for a choice that does not settle on the best epoch "
+                f"(settle_on = 'last'), got {self.starts}"
             )
         return self
 

@@ -38,7 +38,7 @@ def work() -> None:
 
     from osan import bags, data, nn
     from osan.nn.encoders import EdgeMLP, encoder
-    from osan.training.build import described
+    from osan.training.downstream import described
     from osan.training.memory import keep_freed_memory
 
     torch.set_num_threads(1)

@@ -29,7 +29,7 @@ from torch_geometric.nn import GIN, global_mean_pool
 
 from osan import bags, data, nn
 from osan.nn.encoders import EdgeMLP, encoder
-from osan.training.build import described
+from osan.training.downstream import described
 from osan.training.memory import keep_freed_memory
 
 ESAN = 2.2

@@ -19,7 +19,7 @@ def test_links_lead_somewhere(page):
 def test_settings_that_follow_the_authors_code_are_what_the_page_says():
     """The last column of the table: every setting exists, and what is built of it is the code's choice."""
     from osan.selection import Noise
-    from osan.training.build import evaluation_noise
+    from osan.training.choosing import evaluation_noise
     from osan.training.settings import Settings
     from osan.training.settings_files import parsed_changes
 

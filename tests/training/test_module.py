@@ -9,7 +9,8 @@ import torch
 
 from osan.data import Features, FlatLoader, load
 from osan.errors import OsanError
-from osan.training.build import build, combine
+from osan.training.build import build
+from osan.training.choosing import combine
 from osan.training.run import load_model, train
 from osan.training.schedules import Moment, steps
 from osan.training.tasks import TaskInfo, load_task

@@ -26,6 +26,9 @@ from osan.report import (
 )
 from osan.report.records import merged_records
 
+# By how much one setting is ahead of another, on three folds.
+GAINS = [0.25, -0.125, 0.125]
+
 
 def test_records_survive_the_file(molesol, tmp_path):
     records = read_records(molesol)
@@ -129,6 +132,9 @@ def test_the_command(molesol, tmp_path):
     assert (row["difference"], row["difference_error"]) == pytest.approx((-0.05, 0.05))
     assert (row["larger"], row["smaller"], row["sign_test"]) == (0, 1, 1.0)
     assert "0 of 1 (p = 1)" in run(table, "--against", other, "--format", "markdown")
+    assert "| -0.050 ± 0.050 |" in run(
+        table, "--against", other, "--columns", "on validation", "--format", "markdown"
+    )
     assert "leave out --each" in run(table, "--each", "--against", other, code=1)
     picture = tmp_path / "runs.svg"
     run(table, "--out", picture)
@@ -160,6 +166,31 @@ def test_differences_are_over_common_seeds_of_one_dataset(molesol, write_run):
         OsanError, match=r"expected a finished run, one of ogbg-molesol/gin/baseline.*got 'exp'"
     ):
         differences(records, "exp")
+
+
+def test_folds_of_a_single_split_are_compared_one_by_one():
+    one = Record("exp/a", 0, 0, "accuracy", 0.5, 0.75, None, None, None, 100, 3, 2.0, 50, 0.5)
+    folds = [replace(one, seed=fold, value=0.5 + fold / 8) for fold in range(3)]
+    better = [replace(fold, name="exp/b", value=fold.value + GAINS[fold.seed]) for fold in folds]
+    (found,) = differences([*folds, *better], "exp/a").values()
+    assert (found.mean, found.error) == pytest.approx((fmean(GAINS), stdev(GAINS) / 3**0.5))
+    assert (found.larger, found.smaller) == (2, 1)
+    # Two splits: their means are compared.
+    more = [replace(each, repeat=1, seed=each.seed + 3) for each in (*folds, *better)]
+    (found,) = differences([*folds, *better, *more], "exp/a").values()
+    assert (found.mean, found.error, found.larger) == pytest.approx((fmean(GAINS), 0.0, 2))
+
+
+def test_differences_on_the_validation_split(molesol):
+    records = read_records(molesol)
+    name = "ogbg-molesol/gin/baseline"
+    moved = [replace(each, validation=each.validation + (each.name != name) * each.seed) for each in records]
+    (found,) = differences(moved, name, "validation").values()
+    before = {each.seed: each.validation for each in records if each.name == name}
+    gaps = [each.validation - before[each.seed] for each in moved if each.name != name]
+    assert gaps
+    assert found.mean == pytest.approx(fmean(gaps))
+    assert [group.validation_difference for group in group_records(moved, name)] == [None, found.mean]
 
 
 @pytest.mark.parametrize("larger", range(12))

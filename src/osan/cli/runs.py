@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 _MAIN = ("run", "metric", "here", "paper", "runs", "difference")
 _TEXT = ("run", "metric")
-_ON_REQUEST = ("validation",)
-_OPTIONAL = ("paper", "difference", "larger", "per-sample score", "selected on test", "gradients")
+_ON_REQUEST = ("validation", "on validation")
+_DIFFERENCES = ("difference", "on validation", "larger")
+_OPTIONAL = ("paper", *_DIFFERENCES, "per-sample score", "selected on test", "gradients")
 
 
 def runs(
@@ -172,7 +173,10 @@ def _group_cells(groups: Sequence[Group]) -> dict[str, list[str]]:
         "here": [figure(group.mean, group.std, 3) for group in groups],
         "paper": [figure(group.paper, group.paper_std, 3) for group in groups],
         "runs": [str(group.runs) for group in groups],
-        "difference": [_difference(group) for group in groups],
+        "difference": [_difference(group.difference, group.difference_error) for group in groups],
+        "on validation": [
+            _difference(group.validation_difference, group.validation_difference_error) for group in groups
+        ],
         "larger": [_larger(group) for group in groups],
         "epochs": [f"{group.epochs:.0f}" for group in groups],
         "hours": [_number(group.hours, 2) for group in groups],
@@ -197,15 +201,14 @@ def _each_cells(records: Sequence[Record]) -> dict[str, list[str]]:
     }
 
 
-def _difference(group: Group) -> str:
-    if group.difference is None:
+def _difference(mean: float | None, error: float | None) -> str:
+    if mean is None:
         return ""
-    error = "" if group.difference_error is None else f" ± {group.difference_error:.3f}"
-    return f"{group.difference:+.3f}{error}"
+    return f"{mean:+.3f}" if error is None else f"{mean:+.3f} ± {error:.3f}"
 
 
 def _larger(group: Group) -> str:
-    """On how many of the common seeds the metric is larger, and the p-value of the sign test."""
+    """On how many of the common seeds or folds the metric is larger, and the p-value of the sign test."""
     if group.larger is None or group.smaller is None or not group.larger + group.smaller:
         return ""
     return f"{group.larger} of {group.larger + group.smaller} (p = {group.sign_test:.2g})"

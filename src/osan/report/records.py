@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -77,6 +77,8 @@ class Group:
     paper_std: float | None
     difference: float | None
     difference_error: float | None
+    validation_difference: float | None
+    validation_difference_error: float | None
     larger: int | None
     smaller: int | None
     sign_test: float | None
@@ -84,10 +86,10 @@ class Group:
 
 @dataclass(frozen=True)
 class Difference:
-    """How a setting differs from another one over common repeats.
+    """How a setting differs from another one over common repeats, or over the folds of a single one.
 
-    ``error`` is the standard error of the ``mean``, ``None`` for a single repeat. The setting has a larger
-    metric on ``larger`` repeats and a smaller one on ``smaller`` repeats.
+    ``error`` is the standard error of the ``mean``, ``None`` for a single run. The setting has a larger
+    metric on ``larger`` repeats (or folds) and a smaller one on ``smaller``.
     """
 
     mean: float
@@ -198,10 +200,11 @@ def group_records(records: Sequence[Record], against: str = "") -> list[Group]:
     ``against`` is the name of the setting to which ``difference`` is taken.
     """
     compared = differences(records, against) if against else {}
+    validated = differences(records, against, "validation") if against else {}
     by_name: dict[str, list[Record]] = {}
     for record in records:
         by_name.setdefault(record.name, []).append(record)
-    return [_group(name, some, compared.get(name)) for name, some in by_name.items()]
+    return [_group(name, some, compared.get(name), validated.get(name)) for name, some in by_name.items()]
 
 
 def summarize_records(some: Sequence[Record]) -> Summary | None:
@@ -214,13 +217,20 @@ def summarize_records(some: Sequence[Record]) -> Summary | None:
     return Summary(*mean_std(repeats), len(some), len(repeats), seconds, seconds_std)
 
 
-def differences(records: Sequence[Record], name: str) -> dict[str, Difference]:
-    """The difference of each setting to the one called ``name``.
+def differences(
+    records: Sequence[Record], name: str, split: Literal["test", "validation"] = "test"
+) -> dict[str, Difference]:
+    """The difference of each setting to the one called ``name``, on the test or the validation split.
 
     Runs with the same seed share split and shuffling, so their differences may vary less than the figures. If
-    every fold is a run, a repeat is the mean over the folds of a split. Settings with another dataset or
-    metric, or without a common seed, are left out.
+    every fold is a run, a repeat is the mean over the folds of a split; if there is a single one, its folds
+    are compared one by one. Their training splits overlap, so the standard error is then a little too small.
+    Settings with another dataset or metric, or without a common seed, are left out.
     """
+
+    def figure(record: Record) -> float:
+        return record.value if split == "test" else record.validation
+
     reference = {each.seed: each for each in records if each.name == name}
     if not reference:
         known = sorted({each.name for each in records})
@@ -229,12 +239,14 @@ def differences(records: Sequence[Record], name: str) -> dict[str, Difference]:
     for each in records:
         other = reference.get(each.seed)
         if other and each.name != name and scale_of(each) == scale_of(other):
-            pairs.setdefault(each.name, []).append((each.repeat, each.value - other.value))
+            pairs.setdefault(each.name, []).append((each.repeat, figure(each) - figure(other)))
     return {key: _difference(some) for key, some in pairs.items()}
 
 
 def _difference(pairs: Sequence[tuple[int, float]]) -> Difference:
     repeats = over_repeats(pairs)
+    if len(repeats) == 1:
+        repeats = [value for _, value in pairs]
     mean, std = mean_std(repeats)
     return Difference(
         mean,
@@ -249,7 +261,9 @@ def scale_of(row: Record | Group) -> tuple[str, str]:
     return row.name.split("/")[0], row.metric
 
 
-def _group(name: str, some: Sequence[Record], compared: Difference | None) -> Group:
+def _group(
+    name: str, some: Sequence[Record], compared: Difference | None, validated: Difference | None
+) -> Group:
     repeats = over_repeats((each.repeat, each.value) for each in some)
     mean, std = mean_std(repeats)
     timed = [each.epoch_seconds * each.epochs for each in some if each.epoch_seconds is not None]
@@ -278,6 +292,8 @@ def _group(name: str, some: Sequence[Record], compared: Difference | None) -> Gr
         paper_std=row.std if row else None,
         difference=None if compared is None else compared.mean,
         difference_error=None if compared is None else compared.error,
+        validation_difference=None if validated is None else validated.mean,
+        validation_difference_error=None if validated is None else validated.error,
         larger=None if compared is None else compared.larger,
         smaller=None if compared is None else compared.smaller,
         sign_test=None if compared is None else compared.sign_test,

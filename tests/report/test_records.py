@@ -175,6 +175,12 @@ def test_folds_of_a_single_split_are_compared_one_by_one():
     (found,) = differences([*folds, *better], "exp/a").values()
     assert (found.mean, found.error) == pytest.approx((fmean(GAINS), stdev(GAINS) / 3**0.5))
     assert (found.larger, found.smaller) == (2, 1)
+    # A run that is listed twice counts once, a part of another split with as much weight as it has folds.
+    (found,) = differences([*folds, *folds, *better, *better], "exp/a").values()
+    assert (found.larger, found.smaller) == (2, 1)
+    part = [replace(each, repeat=1) for each in (folds[0], better[0])]
+    (found,) = differences([*folds, *better, *part], "exp/a").values()
+    assert (found.mean, found.larger) == pytest.approx((fmean([*GAINS, GAINS[0]]), 3))
     # Two splits: their means are compared.
     more = [replace(each, repeat=1, seed=each.seed + 3) for each in (*folds, *better)]
     (found,) = differences([*folds, *better, *more], "exp/a").values()

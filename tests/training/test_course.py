@@ -8,9 +8,12 @@ from lightning.pytorch import Callback
 
 from osan.errors import OsanError
 from osan.training import callbacks
+from osan.training.bars import watched
 from osan.training.build import build
 from osan.training.course import Course
 from osan.training.fit import fit
+from osan.training.jobs import Event, Job
+from osan.training.optimizers import OPTIMIZERS
 from osan.training.run import train
 from osan.training.schedules import SCHEDULES
 from osan.training.tasks import TaskInfo, load_task
@@ -171,8 +174,9 @@ def test_every_start_is_like_the_first(small, learner_of, tmp_path):
     for key in ("lr", "upstream_lr"):
         assert [row[key] for row in others[2:]] == [row[key] for row in rows]
     assert two.noise == one.noise[:2] + one.noise
-    assert two.optimizer[0] == two.optimizer[2] == 0
-    assert two.optimizer[4] > 0
+    # The optimizer knows of the last start alone, so it begins anew as well.
+    assert two.optimizer[0] == two.optimizer[2] == two.optimizer[4] == 0
+    assert 0 not in (two.optimizer[1], two.optimizer[3], two.optimizer[5])
     # Other weights, as drawn: neither those of the first start nor trained ones.
     first, second = two.weights[0], two.weights[2]
     assert first.keys() == second.keys()
@@ -203,15 +207,70 @@ def test_a_run_goes_on_from_the_better_start(better, small, learner_of, tmp_path
             found = next(one for one in trainer.callbacks if isinstance(one, callbacks.Best))
             best.append((found.epoch, found.weights))
 
-    fit(learner, task, tmp_path, extra=[Spoil(), states, Watch()])
+    fitted = fit(learner, task, tmp_path, extra=[Spoil(), states, Watch()])
     epoch, weights = best[4]
     assert epoch // 2 == better
     assert all(torch.equal(states.weights[4][name], value) for name, value in weights.items())
+    # What schedules see is of this start.
+    rows = fitted.history.rows
+    assert learner.values == [rows[i][learner.monitor] for i in (2 * better, 2 * better + 1, 4, 5)]
 
 
-def test_starts_are_refused_where_they_make_no_sense(small, tmp_path):
+class Counting(torch.optim.SGD):
+    """It counts its steps among the options of its groups."""
+
+    def __init__(self, params, **options):
+        super().__init__(params, **options)
+        for group in self.param_groups:
+            group["steps"] = 0
+
+    def step(self, closure=None):
+        for group in self.param_groups:
+            group["steps"] += 1
+        return super().step(closure)
+
+
+def test_optimizers_of_others_begin_anew_as_well(small, learner_of, tmp_path, monkeypatch):
+    monkeypatch.setitem(OPTIMIZERS, "sgd", Counting)
+    settings = small(**STARTS, **{"selection.starts": 2, "training.optimizer": "sgd"})
+    learner, task = learner_of(settings)
+    counts = []
+
+    class Watch(Callback):
+        def on_train_epoch_end(self, trainer, learner):
+            counts.append(trainer.optimizers[0].param_groups[0]["steps"])
+
+    fit(learner, task, tmp_path, extra=[Watch()])
+    once = counts[0]
+    assert counts == [once, 2 * once] * 3
+
+
+def test_every_start_has_its_least_number_of_epochs(small, learner_of, tmp_path, monkeypatch):
+    """Nothing improves after the first epoch."""
+    monkeypatch.setitem(SCHEDULES, "cosine", lambda at: 1.0 if at.epoch == 0 else 3000.0)
+    changes = {"training.epochs": 10, "training.patience": 1, "training.min_epochs": 8}
+    changes["selection.settle"] = 0.3
+    for starts in (1, 3):
+        learner, task = learner_of(small(**{**STARTS, **changes, "selection.starts": starts}))
+        fitted = fit(learner, task, tmp_path / str(starts))
+        assert len(fitted.history.rows) == 3 * (starts - 1) + 8
+
+
+def test_a_part_that_is_missing_stops_no_other_run(small, tmp_path):
+    """The bars of a sweep import no custom parts."""
+    settings = small(**{**STARTS, "selection.starts": 2, "selection.estimator": "missing_module:thing"})
+    job = Job(settings, tmp_path / "run")
+    events = (each for each in [Event(job, "running"), Event(job, "failed")])
+    assert [event.state for event in watched(events, 1, quiet=True)] == ["failed"]
+
+
+def test_starts_are_refused_where_they_make_no_sense(small, learner_of, tmp_path):
     with pytest.raises(OsanError, match=r"starts: expected 1 for a choice that does not settle on the best"):
         small(**{"selection.starts": 2, "selection.settle": 0.5})
+    for settle in (0.0, 0.9):
+        learner, task = learner_of(small(**{**STARTS, "selection.starts": 2, "selection.settle": settle}))
+        with pytest.raises(OsanError, match=rf"settle: expected .* within the 4 epochs, .* got {settle:g}"):
+            fit(learner, task, tmp_path / "never")
     settings = small(**STARTS, **{"selection.starts": 2})
     task = load_task(settings)
     model = build(settings, TaskInfo.of(task, settings))

@@ -47,7 +47,7 @@ def runs(
     against: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Add the difference to this setting (common seeds) and a sign test."
+            metavar="NAME", help="Add the difference to this setting (common seeds or folds) and a sign test."
         ),
     ] = "",
     columns: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -223,29 +224,33 @@ def differences(
     """The difference of each setting to the one called ``name``, on the test or the validation split.
 
     Runs with the same seed share split and shuffling, so their differences may vary less than the figures. If
-    every fold is a run, a repeat is the mean over the folds of a split; if there is a single one, its folds
-    are compared one by one. Their training splits overlap, so the standard error is then a little too small.
-    Settings with another dataset or metric, or without a common seed, are left out.
+    every fold is a run, a repeat is the mean over the folds of a split; unless there are several splits with
+    as many folds each, folds are compared one by one. Their training splits overlap, so the standard error is
+    then too small, for ten folds by a factor of about 1.45 (Nadeau and Bengio, "Inference for the
+    generalization error", 2003). Settings with another dataset or metric, or without a common seed, are left
+    out.
     """
 
     def figure(record: Record) -> float:
         return record.value if split == "test" else record.validation
 
-    reference = {each.seed: each for each in records if each.name == name}
+    reference = {(each.repeat, each.seed): each for each in records if each.name == name}
     if not reference:
         known = sorted({each.name for each in records})
         raise OsanError(f"against: expected a finished run, one of {', '.join(known)}, got {name!r}")
-    pairs: dict[str, list[tuple[int, float]]] = {}
+    gaps: dict[str, dict[tuple[int, int], float]] = {}
     for each in records:
-        other = reference.get(each.seed)
+        place = each.repeat, each.seed
+        other = reference.get(place)
         if other and each.name != name and scale_of(each) == scale_of(other):
-            pairs.setdefault(each.name, []).append((each.repeat, figure(each) - figure(other)))
-    return {key: _difference(some) for key, some in pairs.items()}
+            gaps.setdefault(each.name, {})[place] = figure(each) - figure(other)
+    return {key: _difference([(place[0], gap) for place, gap in some.items()]) for key, some in gaps.items()}
 
 
 def _difference(pairs: Sequence[tuple[int, float]]) -> Difference:
+    folds = set(Counter(repeat for repeat, _ in pairs).values())
     repeats = over_repeats(pairs)
-    if len(repeats) == 1:
+    if len(repeats) == 1 or len(folds) > 1:
         repeats = [value for _, value in pairs]
     mean, std = mean_std(repeats)
     return Difference(

@@ -31,8 +31,9 @@ def watched(events: Generator[Event], total: int, quiet: bool = False) -> list[E
             job = event.job
             if job.folder not in bars:
                 choice = job.settings.selection
-                # Custom parts are imported in the run only, if possible.
-                course = Course.of(job.settings, learns=choice.starts > 1 and choice.learns)
+                # Custom parts are imported by the run itself, whose failure stops no other run.
+                custom = any(":" in name for name in (choice.policy, choice.weigher, choice.estimator))
+                course = Course.of(job.settings, learns=custom or choice.learns)
                 bars[job.folder] = progress.add_task(str(job), total=course.total)
             progress.update(bars[job.folder], completed=event.epochs)
             if event.state in _STYLES:

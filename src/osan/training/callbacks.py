@@ -65,25 +65,6 @@ class Best(Callback):
         self.value, self.epoch, self.weights = (state_dict[key] for key in ("value", "epoch", "weights"))
 
 
-class Starts(Callback):
-    """Begins a run anew a number of times, and goes on from the best epoch so far when its choice settles.
-
-    ``fresh`` returns weights as they are drawn for a number.
-    """
-
-    def __init__(self, best: Best, fresh: Callable[[int], dict[str, Tensor]]) -> None:
-        self.best, self.fresh = best, fresh
-
-    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if not isinstance(pl_module, Learner):
-            return
-        course, epoch = pl_module.course, trainer.current_epoch
-        if course.goes_on(epoch):
-            pl_module.go_on_from(self.best.weights)
-        elif epoch > 0 and course.begins(epoch):
-            pl_module.begin_with(self.fresh(epoch))
-
-
 class History(Callback):
     """``metrics.csv``: one line per epoch; a resumed run continues it as if it had never stopped.
 
@@ -182,6 +163,30 @@ def _log(logger: Logger, row: dict[str, float]) -> None:
     with calling(logger, "machine.loggers"):
         logger.log_metrics(row, step=int(row["epoch"]))
         logger.save()
+
+
+class Starts(Callback):
+    """Starts a run over several times, and goes on from the best epoch so far when its choice settles.
+
+    ``fresh`` returns newly drawn weights for the number of an epoch.
+    """
+
+    def __init__(self, best: Best, history: History, fresh: Callable[[int], dict[str, Tensor]]) -> None:
+        self.best, self.history, self.fresh = best, history, fresh
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not isinstance(pl_module, Learner):
+            return
+        course, epoch = pl_module.course, trainer.current_epoch
+        if course.goes_on(epoch) and course.starts == 1:
+            pl_module.go_on_from(self.best.weights)
+        elif course.goes_on(epoch):
+            # What the optimizer remembers is of the last start, which need not be the best one.
+            first = self.best.epoch - course.epoch(self.best.epoch)
+            rows = self.history.rows[first : first + course.settles]
+            pl_module.begin_with(self.best.weights, [row[pl_module.monitor] for row in rows])
+        elif epoch > 0 and course.begins(epoch):
+            pl_module.begin_with(self.fresh(epoch))
 
 
 class Perfect(Callback):

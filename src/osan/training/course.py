@@ -24,7 +24,7 @@ class Course:
     goes_back
         Whether training goes back to the best epoch when the choice settles.
     starts
-        How often training begins; once if it does not go back.
+        How many times training begins; once if it does not go back.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Course:
 
     @property
     def total(self) -> int:
-        """The number of all epochs."""
+        """The total number of epochs."""
         return self.epochs + self.before_last
 
     @property

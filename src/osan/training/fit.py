@@ -38,7 +38,7 @@ from osan.training.course import Course
 from osan.training.folder import CHECKPOINT, ENVIRONMENT, environment, write_json
 from osan.training.loggers import make_loggers
 from osan.training.memory import keep_freed_memory
-from osan.training.module import Learner
+from osan.training.module import Learner, seed_generators
 from osan.training.settings import CUSTOM, Settings
 
 # Finding the classes of a dataset takes about as long as they save in so many epochs.
@@ -79,15 +79,15 @@ def fit(
     rank_zero_only(write_json)(folder / ENVIRONMENT, environment())  # now that the run goes on for sure
     best = Best(learner.monitor, task.direction, training.keep)
     history = History(folder, task.test if training.watch_test else None)
-    callbacks: list[Callback] = [best, Starts(best, partial(_fresh, learner)), history]
+    callbacks: list[Callback] = [best, history, Starts(best, history, partial(_fresh, learner))]
     if training.keep == "first" and not is_custom(task.metric):  # which value of those is perfect?
         callbacks.append(Perfect(best, history, task.direction))
     if progress:
         callbacks.append(Progress(best))
     if training.patience is not None:
         # A choice that settles on the best epoch gets as much time afterwards.
-        least = course.before_last + course.settles + training.patience if course.goes_back else 1
-        least = max(training.min_epochs, least)
+        least = course.settles + training.patience if course.goes_back else 1
+        least = course.before_last + max(training.min_epochs, least)
         callbacks.append(Patience(learner.monitor, task.direction, training.patience, least))
     saver = Saver(folder, machine.checkpoint_seconds)
     name = f"{learner.settings.name or 'run'}/seed-{learner.settings.seed}"
@@ -138,6 +138,11 @@ def _run(trainer: Trainer, learner: Learner, task: Task, checkpoint: Path | None
 
 
 def _check_starts(settings: Settings, course: Course) -> None:
+    if settings.selection.starts > 1 and not 0 < course.settles < course.epochs:
+        raise OsanError(
+            f"selection.settle: expected a choice with several starts to settle within the {course.epochs} "
+            f"epochs, after the first, got {settings.selection.settle:g}, which is after {course.settles}"
+        )
     if course.starts > 1 and settings.network.architecture == CUSTOM:
         raise OsanError(
             "selection.starts: expected 1 with a custom model, whose initial weights are given, got "
@@ -148,8 +153,8 @@ def _check_starts(settings: Settings, course: Course) -> None:
 def _fresh(learner: Learner, number: int) -> dict[str, Tensor]:
     """New weights for the model of a run, which depend on its seed and a number."""
     with torch.random.fork_rng(devices=[]):
-        # What is drawn in an epoch has its number; negative ones are free.
-        torch.manual_seed(mix_seed(learner.settings.seed, -1 - number))
+        # Draws within an epoch are seeded with its number; negative numbers are unused.
+        seed_generators(mix_seed(learner.settings.seed, -1 - number))
         return dict(build(learner.settings, learner.info).state_dict())
 
 

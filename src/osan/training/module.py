@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -34,6 +34,13 @@ from osan.training.settings import Settings
 from osan.training.tasks import TaskInfo
 
 _HALF = (torch.float16, torch.bfloat16)
+
+
+def seed_generators(seed: int) -> None:
+    """Seed the global generators: torch's, and those that custom parts may use."""
+    torch.manual_seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
+    random.seed(seed)
 
 
 class Learner(LightningModule):
@@ -76,7 +83,7 @@ class Learner(LightningModule):
         if training.precision == "64":
             self.double()  # Lightning would restore a checkpoint first, in fewer digits
         self.average = None if training.average is None else MovingAverage(training.average)
-        # The validation metric after each epoch so far.
+        # The validation metric after each epoch since the start.
         self.values: list[float] = []
         self.total, self.graphs = torch.zeros(()), 0
         # Pairs of a graph and a subgraph in this epoch, and those whose weights got a gradient.
@@ -196,10 +203,7 @@ class Learner(LightningModule):
         self.log(self.monitor, devices.sent(value, self.device), logger=False)
 
     def on_train_epoch_start(self) -> None:
-        seed = mix_seed(self.settings.seed, self.current_epoch)
-        torch.manual_seed(seed)
-        np.random.seed(seed % 2**32)  # noqa: NPY002  (the global generator, for layers of others)
-        random.seed(seed)
+        seed_generators(mix_seed(self.settings.seed, self.current_epoch))
         if isinstance(self.model, DataDrivenOSAN):
             choice, course = self.settings.selection, self.course
             epoch = course.epoch(self.current_epoch)
@@ -252,12 +256,15 @@ class Learner(LightningModule):
         if self.average is not None:
             self.average = MovingAverage(self.average.decay)
 
-    def begin_with(self, weights: dict[str, Tensor]) -> None:
-        """Begin anew with other weights of both networks, as if nothing had been trained."""
+    def begin_with(self, weights: dict[str, Tensor], values: Sequence[float] = ()) -> None:
+        """Replace the weights of both networks, and begin with a new optimizer.
+
+        ``values`` are the validation metrics so far, which schedules see.
+        """
         self.go_on_from(weights)
-        self.values = []
+        self.values = list(values)
         for optimizer in self.trainer.optimizers:
-            optimizer.state.clear()
+            optimizer.load_state_dict(self.configure_optimizers().state_dict())
 
     @property
     def learns(self) -> bool:

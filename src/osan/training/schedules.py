@@ -28,7 +28,8 @@ class Moment:
     Parameters
     ----------
     step, steps
-        The number of the step, from 0, and the number of steps in all epochs.
+        The number of the step, from 0, and the number of steps in all epochs. If a run has several starts,
+        this and what follows is counted from the last one.
     epoch, epochs
         The number of the epoch, from 0, and the number of epochs.
     values

@@ -106,8 +106,8 @@ class SelectionSettings(Section):
     that evaluation would choose. With ``settle_on = "best"`` both networks first go back to the epoch with
     the best validation metric so far, since a choice that is still learned can get worse; the optimizer and
     the learning rates go on. Patience then ends no run earlier than ``patience`` epochs after that. With
-    several ``starts``, training begins that often, with fresh weights, and goes on from the best epoch of all
-    when the choice settles; every further start takes ``settle`` times ``training.epochs`` more epochs.
+    several ``starts``, training begins that many times, with fresh weights, and goes on from the best epoch
+    of all when the choice settles, with a new optimizer; each further start adds the epochs until then.
 
     ``samples`` is the number R of perturbed samples in validation and test. They use the noise of training,
     unless ``evaluation_noise`` is set. With ``combine = "auto"`` samples vote if the metric is the accuracy

@@ -96,6 +96,17 @@ def test_curves_of_learned_choices_show_kappa(tmp_path, write_run):
     assert len(left.lines) == 2
 
 
+def test_curves_show_where_training_starts_over(tmp_path, write_run):
+    choice = {"selection.policy": "mark 1 vertex", "selection.settle": 0.5, "selection.settle_on": "best"}
+    settings = recipe("ogbg-molesol/gin/baseline").settings.varied(
+        {**choice, "selection.starts": 3, "training.epochs": 4}, "starts"
+    )
+    lines = "".join(f"{epoch},1,2,0.5\n" for epoch in range(7))
+    write_run(tmp_path, settings, None, metrics=f"epoch,train_loss,val_rmse,kappa\n{lines}")
+    for panel in plot_curves(by_name(find_runs(tmp_path))).axes:
+        assert [list(line.get_xdata()) for line in panel.lines[1:]] == [[x, x] for x in (1.5, 3.5, 5.5)]
+
+
 def test_mean_of_runs_of_different_length(tmp_path, write_run):
     settings = recipe("ogbg-molesol/gin/baseline").settings
     head = "epoch,train_loss,val_rmse\n"

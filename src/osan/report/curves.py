@@ -11,6 +11,7 @@ from osan.errors import OsanError
 from osan.report.runs import Run
 from osan.report.text import legend
 from osan.report.text import title as set_title
+from osan.training.course import Course
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,11 +34,19 @@ def validation_column(run: Run) -> str:
     return f"val_{metric}" if f"val_{metric}" in names else names[0]
 
 
+def breaks(run: Run) -> list[int]:
+    """The epochs before which a run that learns a choice starts over or goes back to the best epoch."""
+    course = Course.of(run.settings, learns="kappa" in run.metrics)
+    numbers = range(1, len(run.metrics["epoch"]))
+    return [number for number in numbers if course.begins(number) or course.goes_on(number)]
+
+
 def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
     """Plot the validation metric and the training loss over the epochs, one color per group of runs.
 
     If a run learns which subgraphs to choose, a third panel shows kappa, the agreement of samples on the
-    validation split: 0 if noise alone decides, 1 if the choice is settled.
+    validation split: 0 if noise alone decides, 1 if the choice is settled. Dotted lines are where training
+    starts over, and where it goes back to the best epoch so far.
 
     Parameters
     ----------
@@ -68,6 +77,8 @@ def plot_curves(groups: Mapping[str, Sequence[Run]], title: str = "") -> Figure:
                     panel.plot(line, style, color=color, alpha=_PALE, linewidth=0.8)
             mean = _mean(lines) if lines else np.empty(0)
             (handle,) = panel.plot(mean, style, color=color, alpha=_FULL, linewidth=1.6)
+            for epoch in breaks(runs[0]):
+                panel.axvline(epoch - 0.5, color=color, linestyle=":", linewidth=0.8)
         handles.append(handle)
     first = next(iter(drawn.values()))[0]
     labels = (validation_column(first).replace("val_", "validation "), "training loss", "kappa")

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,14 +10,16 @@ import torch
 from osan.data import FlatLoader
 from osan.data.published.loading import find
 from osan.errors import OsanError
-from osan.experiments import recipe, recipes, settings_for
+from osan.experiments import recipe, recipes, settings_for, settings_named
 from osan.experiments.figures import paper_rows, tables
 from osan.nn import DataDrivenOSAN
 from osan.selection import Policy
 from osan.training.build import build
 from osan.training.evaluation import predict, scores
 from osan.training.module import Learner
+from osan.training.run import train
 from osan.training.schedules import Moment, steps
+from osan.training.settings_files import read_tree
 from osan.training.tasks import TaskInfo
 
 
@@ -179,3 +182,35 @@ def test_learned_ones_have_an_upstream_network_and_others_none(few):
         model = build(settings, TaskInfo.of(few(settings), settings))
         assert isinstance(model, DataDrivenOSAN)
         assert (model.upstream is not None) == has
+
+
+def test_few_vertices_are_what_was_measured():
+    """The settings by the name of the network are those of the plan behind docs/results.md."""
+    root = Path(__file__).parents[2]
+    key = "lipophilicity.csv.gz/few-marks/neutral-straight-through/select-8-vertices/x1"
+    (group,) = (
+        group
+        for group in read_tree(root / "results" / "choice.toml")["groups"]
+        if group["runs"] == [key] and group["name"] == "alone-starts"
+    )
+    measured = settings_named(key).changed(group["set"])
+    ours = settings_for("lipophilicity.csv.gz", "select 8 vertices", downstream="few-vertices")
+    asked = {"data.targets": ["exp"], "data.split": "random", "name": measured.name}
+    assert ours.changed(asked).differences(measured) == []
+    assert settings_named(ours.name) == ours
+
+
+@pytest.mark.parametrize(
+    ("method", "epochs"), [("random", 5), ("centrality", 5), ("neutral-straight-through", 3 * 2 + 3)]
+)
+def test_few_vertices_by_any_choice(method, epochs, tmp_path):
+    key = f"planted-motif/few-vertices/{method}/select-3-vertices/x1"
+    settings = settings_named(key)
+    assert settings.name == key
+    small = {
+        "data.options": {"num_graphs": 60},
+        "network.width": 8,
+        "training.epochs": 5,
+        "training.warmup": 1,
+    }
+    assert train(settings.changed(small), tmp_path / "run", progress=False).epochs == epochs

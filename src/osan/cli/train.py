@@ -43,7 +43,10 @@ def train(
     ] = None,
     network: Annotated[
         str | None,
-        typer.Option(help="gin (the default), gcn, pna, an architecture such as few-marks, or module:name."),
+        typer.Option(
+            help="gin (the default), gcn, pna, an architecture such as few-marks, few-vertices (few-marks "
+            "without the whole graph), or module:name."
+        ),
     ] = None,
     encodings: Annotated[
         str | None,

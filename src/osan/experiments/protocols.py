@@ -60,7 +60,7 @@ _PROTOCOLS: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {
         },
     },
 }
-FEW_MARKS = ("few-marks", "few-marks-500k")
+MODERN = ("few-marks", "few-marks-500k", "few-vertices")
 # What the field has found to work since the paper, for any dataset: the whole graph and a few marks,
 # structural encodings, no noise in evaluation, and a modern trainer. Sums tell how large a graph is; with
 # means, marks help mostly because they tell it, too (docs/results.md).
@@ -78,6 +78,26 @@ _FEW_MARKS: dict[str, Mapping[str, Any]] = {
         "schedule": "cosine",
         "warmup": 5,
         "clip": 1.0,
+    },
+}
+# The same network sees the chosen vertices and nothing else. Chosen on Lipophilicity by validation
+# (docs/learned-marks.md).
+_FEW_VERTICES: dict[str, Mapping[str, Any]] = {
+    "data": {"encodings": []},
+    "selection": {
+        "whole_graph": False,
+        "noise_scale": 0.1,
+        "noise_schedule": "cosine",
+        "settle": 0.4,
+        "settle_on": "best",
+        "starts": 3,
+    },
+    "training": {
+        "batch_size": 64,
+        "epochs": 40,
+        "warmup": 4,
+        "average": 0.99,
+        "upstream_learning_rate": 3e-3,
     },
 }
 # Where the protocol differs from dataset to dataset. On ogbg-molesol, validation is better without encodings
@@ -167,7 +187,7 @@ def settings_for(
     *,
     downstream: str = "gin",
     auxiliary: bool = True,
-    weigher: str = "learned",
+    weigher: str | None = None,
 ) -> Settings:
     """The paper's settings for a dataset and any policy; other datasets get general settings.
 
@@ -182,11 +202,13 @@ def settings_for(
         networks, otherwise the paper's I-MLE.
     downstream
         The downstream network: ``"gin"``, ``"gcn"``, ``"pna"``, on ZINC also ``"ds-gnn"``, or an
-        architecture, by name or as ``module:name``.
+        architecture, by name or as ``module:name``. ``"few-vertices"`` is the few-marks network without the
+        whole graph, and trained so that what it sees is chosen well.
     auxiliary
         Whether to add the paper's loss for diversity. The few-marks networks never do.
     weigher
-        What gives the weights: ``"learned"``, ``"neutral"``, ``"prior"``, a centrality, or ``module:name``.
+        What gives the weights: ``"learned"`` (the default), ``"neutral"`` (for few vertices), ``"prior"``, a
+        centrality, or ``module:name``.
 
     Examples
     --------
@@ -196,9 +218,13 @@ def settings_for(
     'planted-motif/gin/imle/select-3-vertices/x1'
     >>> settings_for("zinc", "mark 1 vertex x 2", "simple", downstream="few-marks", weigher="prior").name
     'zinc/few-marks/prior-simple/mark-1-vertex/x2'
+    >>> settings_for("zinc", "select 8 vertices", downstream="few-vertices").name
+    'zinc/few-vertices/neutral-straight-through/select-8-vertices/x1'
     """
-    modern = downstream in FEW_MARKS
+    modern = downstream in MODERN
     estimator = estimator or ("straight-through" if modern else "imle")
+    learned = estimator not in ("random", "fixed")
+    weigher = weigher or ("neutral" if downstream == "few-vertices" and learned else "learned")
     changes: dict[str, Any] = {
         f"{section}.{key}": value
         for section, values in _protocol(dataset, downstream).items()
@@ -208,11 +234,10 @@ def settings_for(
     changes["selection.weigher"] = weigher
     if modern and estimator == "random":
         changes["selection.samples"] = 5
-    if modern and estimator not in ("random", "fixed") and dataset in _LITTLE_NOISE:
+    if modern and learned and dataset in _LITTLE_NOISE:
         changes["selection.noise_scale"] = 0.1
     if dataset == "qm9" and not policy:
         changes["data.options"] = {"distances": True}
-    learned = estimator not in ("random", "fixed")
     if policy and learned and not modern and Policy.parse(policy).count != "all":
         # The paper's loss for diversity, and the authors' step, which is smaller for trees.
         changes |= {"selection.auxiliary": "cosine" if auxiliary else "none"}
@@ -246,7 +271,7 @@ def chosen_settings(
     told = any(value is not None for value in (policy, selection, weigher, network)) or like_the_paper
     if not told and find_path(dataset):
         return default_settings(dataset)
-    return settings_for(dataset, text, selection, downstream=network or "gin", weigher=weigher or "learned")
+    return settings_for(dataset, text, selection, downstream=network or "gin", weigher=weigher)
 
 
 def default_settings(path: str, graphs: int | None = None, *, molecules: bool | None = None) -> Settings:
@@ -323,7 +348,7 @@ def key_of(settings: Settings, downstream: str = "gin") -> str:
     if policy.count != "all" and choice.weigher != "learned":
         hard = choice.method in ("random", "fixed") and choice.weigher in (*CENTRAL_WEIGHERS, "random")
         method = choice.weigher if hard else f"{choice.weigher}-{choice.estimator}"
-    paper = downstream not in FEW_MARKS
+    paper = downstream not in MODERN
     learned = choice.weigher not in CENTRAL_WEIGHERS and choice.method not in ("random", "fixed")
     if policy.count != "all" and learned and choice.auxiliary == "none" and paper:
         method += "-no-auxiliary"
@@ -336,10 +361,15 @@ def _protocol(dataset: str, downstream: str) -> Mapping[str, Mapping[str, Any]]:
     known = [network for name, network in _PROTOCOLS if name == dataset]
     if downstream in known:
         return _PROTOCOLS[dataset, downstream]
-    if downstream in FEW_MARKS:
-        here = _FEW_MARKS_ON.get(dataset, {})
-        sections = {name: {**values, **here.get(name, {})} for name, values in _FEW_MARKS.items()}
-        return {**sections, "network": {**sections["network"], "architecture": downstream}}
+    if downstream in MODERN:
+        few = downstream == "few-vertices"
+        here, more = _FEW_MARKS_ON.get(dataset, {}), _FEW_VERTICES if few else {}
+        sections = {
+            name: {**values, **more.get(name, {}), **here.get(name, {})}
+            for name, values in _FEW_MARKS.items()
+        }
+        architecture = "few-marks" if few else downstream
+        return {**sections, "network": {**sections["network"], "architecture": architecture}}
     if _is_architecture(downstream):
         paper = _PROTOCOLS.get((dataset, "gin"), {})
         return {**paper, "network": {**paper.get("network", {}), "architecture": downstream}}

@@ -198,6 +198,8 @@ def test_few_vertices_are_what_was_measured():
     asked = {"data.targets": ["exp"], "data.split": "random", "name": measured.name}
     assert ours.changed(asked).differences(measured) == []
     assert settings_named(ours.name) == ours
+    with pytest.raises(OsanError, match=r'few-vertices sees .* expected a policy, such as "select 8'):
+        settings_named("zinc/few-vertices/baseline")
 
 
 @pytest.mark.parametrize(

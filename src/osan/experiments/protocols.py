@@ -221,6 +221,11 @@ def settings_for(
     >>> settings_for("zinc", "select 8 vertices", downstream="few-vertices").name
     'zinc/few-vertices/neutral-straight-through/select-8-vertices/x1'
     """
+    if downstream == "few-vertices" and not policy:
+        raise OsanError(
+            "network: few-vertices sees what a policy chooses, and nothing else; expected a policy, such as "
+            '"select 8 vertices", got none'
+        )
     modern = downstream in MODERN
     estimator = estimator or ("straight-through" if modern else "imle")
     learned = estimator not in ("random", "fixed")

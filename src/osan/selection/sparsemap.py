@@ -16,8 +16,9 @@ from osan.selection.randomness import Randomness
 class SparseMAP(Estimator):
     r"""The point closest to the weights in the convex hull of all choices, in training and in evaluation.
 
-    .. math:: z = \arg\min_{\mu \in \operatorname{conv} Z} \|\mu - \theta\|^2
-        = \arg\max_{\mu \in \operatorname{conv} Z} \langle \mu, \theta \rangle - \tfrac12 \|\mu\|^2
+    .. math:: z = \operatorname{arg}\min_{\mu \in \operatorname{conv} Z} \|\mu - \theta\|^2
+        = \operatorname{arg}\max_{\mu \in \operatorname{conv} Z} \langle \mu, \theta \rangle
+        - \tfrac12 \|\mu\|^2
 
     where Z are the k-subsets of a graph, so :math:`z_v = \min(1, \max(0, \theta_v - \lambda))` with the sum
     k. For k = 1 this is sparsemax. If the k largest weights are ahead of all others by 1, z is their
